@@ -331,6 +331,7 @@ export class Memory implements MastraMemory {
     }
     await this.#index?.removeMessages(ids);
     await store.deleteMessages(ids);
+    this.#om?.nudge();
   }
 
   /** A page of a thread's messages, with those near in meaning to `vectorSearchString`. */

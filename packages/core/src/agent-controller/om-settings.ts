@@ -3,6 +3,7 @@ import { AgentError } from "../errors.ts";
 import type { MemoryAgent, OmRoleSettings } from "../memory/memory.ts";
 import type { ModelConfig } from "../model/model.ts";
 import { RequestContext } from "../request-context/request-context.ts";
+import { openTelemetry } from "../telemetry/telemetry.ts";
 import type { ControllerHost } from "./controller-host.ts";
 import { OM_KEYS } from "./om-keys.ts";
 import { idsOf, modelOf, modeOf } from "./run-profile.ts";
@@ -36,6 +37,12 @@ export function omAgent(
         );
       const requestContext = new RequestContext();
       return resolveDynamic(usual, { requestContext, runtimeContext: requestContext });
+    },
+    async telemetry() {
+      const { defaultOptions } = config.agent?.configuration ?? {};
+      const requestContext = new RequestContext();
+      const context = { requestContext, runtimeContext: requestContext };
+      return openTelemetry(defaultOptions && (await resolveDynamic(defaultOptions, context)).telemetry);
     },
     async omSettings(threadId) {
       const { session, metadata } = await at(threadId);

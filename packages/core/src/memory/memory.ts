@@ -8,6 +8,7 @@ import type { Schema } from "../schema/schema.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 import type { VectorFilter, VectorMetric } from "../vector/vector.ts";
 import type { System } from "../system.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 
 export interface SemanticRecallConfig {
   /** How many similar messages to recall. */
@@ -142,6 +143,8 @@ export interface MemoryAgent {
   readonly threads: MemoryThreads;
   /** The agent's own model, on this thread. */
   model(threadId: string): Promise<ModelConfig>;
+  /** Spans for the memory's own work, if the agent's default options have telemetry. */
+  telemetry?(): Promise<Telemetry | undefined>;
   /** Settings of observational memory for a thread, on a controller. */
   omSettings?(threadId: string): Promise<OmSettings>;
 }

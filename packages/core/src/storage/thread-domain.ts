@@ -15,6 +15,7 @@ import { type NewMessageRow, toMessageRow, toThread, toThreadRow } from "./messa
 import { touchThread } from "./message-writes.ts";
 import { forgetSource } from "./om-clone.ts";
 import { OM_DOMAIN, type OmDomain } from "./om-domain.ts";
+import { renewWrites } from "./om-renew.ts";
 import type { ObservationalMemoryRecord } from "./om-record.ts";
 import { OM_RECORDS } from "./om-tables.ts";
 import { type Page, type PageOptions, toWindow } from "./page.ts";
@@ -223,7 +224,9 @@ export class ThreadDomain {
   async deleteMessages(messageIds: readonly string[]): Promise<void> {
     if (messageIds.length === 0) return;
     const ids = messageIds.map((id) => checkId("messageId", id));
+    await this.#om();
     await this.#storage.commit([
+      ...(await renewWrites(this.#storage, ids, this.#system)),
       remove(MESSAGE_STEPS, { message_id: { in: ids } }),
       remove(MESSAGES, { id: { in: ids } }),
     ]);

@@ -15,6 +15,8 @@ export interface JobContext {
 
 /** The details of a role's answer, for hooks and the record. */
 export interface JobReport {
+  /** The model that answered, as `provider/model`. */
+  model: string | undefined;
   usage: OmUsage;
   providerMetadata: Record<string, unknown> | undefined;
 }

@@ -141,7 +141,7 @@ export async function observe(job: OmJobRow, context: JobContext): Promise<JobRe
   const stored = await publish(threads, job, chunks, writes);
   const changed = stored ? await values?.deliver() : undefined;
   if (changed) await changeHints(storage, { thread_id, id: chunkId }, changed);
-  return answer && { usage: answer.usage, providerMetadata: answer.providerMetadata };
+  return answer && { model: answer.model, usage: answer.usage, providerMetadata: answer.providerMetadata };
 }
 
 /** The next messages after the covered ones: whole ones, up to the job's last one, none of which waits for a result. */

@@ -142,6 +142,11 @@ export class OmEngine implements OmServer {
     });
   }
 
+  /** There may be a job. */
+  nudge(): void {
+    for (const worker of this.#workers) worker.nudge();
+  }
+
   async settled(): Promise<void> {
     await Promise.all([...this.#workers].map((worker) => worker.settled())).catch(() => {});
   }

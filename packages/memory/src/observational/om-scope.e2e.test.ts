@@ -183,6 +183,41 @@ describe.each(STORES)("the scope of observational memory on %s", (_name, open) =
     await world.agent.close();
   });
 
+  it.each(["thread", "resource"] as const)(
+    "observes a chunk again without the messages that were deleted, in %s scope",
+    async (scope) => {
+      const world = omWorld({ storage, om: { scope } });
+      for (let at = 0; at < 8; at++) await world.turn(`question ${at} ${LONG}`);
+      expect(lastPrompt(world)).toContain("user: question 0");
+      const { messages } = await omRows(storage);
+      await world.memory.deleteMessages([messages[0]!.id]);
+      await world.memory.settled();
+      await world.turn("hello");
+      expect(lastPrompt(world)).not.toContain("question 0");
+      expect(lastPrompt(world)).toContain("user: question 1");
+      const key = { thread_id: scope === "thread" ? "t" : KEY };
+      const [record] = await storage.select({ table: OM_RECORDS, where: { ...key, source: "" } });
+      const log = await storage.select({ table: OM_CHUNKS, where: { ...key, state: "active" } });
+      expect(record!.log_tokens).toBe(log.reduce((sum, chunk) => sum + chunk.tokens, 0));
+      expect(await storage.count({ table: OM_JOBS, where: { ...key, kind: "renew" } })).toBe(0);
+      expect(world.warnings).toEqual([]);
+      await world.agent.close();
+    },
+  );
+
+  it("forgets a chunk whose messages were all deleted, and asks no model", async () => {
+    const world = omWorld({ storage });
+    for (let at = 0; at < 8; at++) await world.turn(`question ${at} ${LONG}`);
+    const { chunks, messages } = await omRows(storage);
+    const covered = messages.filter(({ seq }) => seq <= chunks[0]!.last_seq);
+    const calls = world.observer.calls.length;
+    await world.memory.deleteMessages(covered.map(({ id }) => id));
+    await world.memory.settled();
+    expect(world.observer.calls).toHaveLength(calls);
+    expect((await omRows(storage)).chunks[0]).toMatchObject({ text: "", tokens: 0, message_count: 0 });
+    await world.agent.close();
+  });
+
   it("counts anew what an app added or deleted", async () => {
     const world = omWorld({ storage });
     for (let at = 0; at < 3; at++) await world.turn(`question ${at} ${LONG}`);

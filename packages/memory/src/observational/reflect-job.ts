@@ -137,5 +137,6 @@ export async function reflect(job: OmJobRow, context: JobContext): Promise<JobRe
   const stored = await publish(threads, job, [chunk], writes);
   const changed = stored ? await values.deliver() : undefined;
   if (changed) await changeHints(storage, { thread_id, id: chunkId }, changed);
-  return { usage, providerMetadata: answers.at(-1)?.providerMetadata };
+  const last = answers.at(-1);
+  return { model: last?.model, usage, providerMetadata: last?.providerMetadata };
 }

@@ -139,6 +139,11 @@ export async function observe(job: OmJobRow, context: JobContext): Promise<JobRe
     ...(title === undefined ? [] : [titleChunk(job, now, thread?.title ?? null, title)]),
   ];
   const stored = await publish(threads, job, chunks, writes);
+  if (stored && last)
+    await server.index?.add(
+      { id: chunkId, text: notes.observations },
+      { threadId: source, resourceId: job.source_resource },
+    );
   const changed = stored ? await values?.deliver() : undefined;
   if (changed) await changeHints(storage, { thread_id, id: chunkId }, changed);
   return answer && { model: answer.model, usage: answer.usage, providerMetadata: answer.providerMetadata };

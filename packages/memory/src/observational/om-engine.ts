@@ -9,6 +9,7 @@ import {
 } from "@selvedge/core/storage";
 import type { Warn } from "../warning.ts";
 import type { ExtractorMemory } from "./extractor.ts";
+import type { NoteIndex } from "./note-index.ts";
 import type { OmConfig } from "./om-config.ts";
 import { OmProcessor } from "./om-processor.ts";
 import type { OmServer } from "./om-server.ts";
@@ -27,6 +28,8 @@ export interface OmEngineOptions {
   warn: Warn;
   memory: ExtractorMemory;
   storage(): Storage;
+  /** The notes by meaning, if they are indexed. */
+  index?(): NoteIndex | undefined;
 }
 
 /** Observational memory of one `Memory`: what its runs see, and who carries out their jobs. */
@@ -140,6 +143,10 @@ export class OmEngine implements OmServer {
       address,
       config,
     });
+  }
+
+  get index(): NoteIndex | undefined {
+    return this.#options.index?.();
   }
 
   /** There may be a job. */

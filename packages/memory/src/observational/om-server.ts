@@ -1,5 +1,6 @@
 import type { Warn } from "../warning.ts";
 import type { ExtractorMemory } from "./extractor.ts";
+import type { NoteIndex } from "./note-index.ts";
 import type { OmConfig } from "./om-config.ts";
 import type { RoleModels } from "./role-models.ts";
 
@@ -9,4 +10,5 @@ export interface OmServer {
   readonly warn: Warn;
   readonly memory: ExtractorMemory;
   readonly models: RoleModels;
+  readonly index?: NoteIndex | undefined;
 }

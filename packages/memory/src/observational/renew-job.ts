@@ -94,6 +94,11 @@ export async function renew(job: OmJobRow, context: JobContext): Promise<JobRepo
     extractionFailures: hints.extractionFailures,
   });
   const stored = await publish(threads, job, [end], writes);
+  if (stored)
+    await server.index?.add(
+      { id: chunk.id, text: notes.observations },
+      { threadId: source, resourceId: job.source_resource },
+    );
   const changed = stored ? await values?.deliver() : undefined;
   if (changed) await changeHints(storage, { thread_id, id: chunk.id }, changed);
   return answer && { model: answer.model, usage: answer.usage, providerMetadata: answer.providerMetadata };

@@ -15,6 +15,7 @@ import { type NewMessageRow, toMessageRow, toThread, toThreadRow } from "./messa
 import { touchThread } from "./message-writes.ts";
 import { forgetSource } from "./om-clone.ts";
 import { OM_DOMAIN, type OmDomain } from "./om-domain.ts";
+import { recountWrites } from "./om-recount.ts";
 import { renewWrites } from "./om-renew.ts";
 import type { ObservationalMemoryRecord } from "./om-record.ts";
 import { OM_RECORDS } from "./om-tables.ts";
@@ -209,12 +210,16 @@ export class ThreadDomain {
     rows.sort((a, b) => a.created_at - b.created_at);
     const writes = rows.flatMap(messageUpsert);
     const ids = rows.map((row) => row.id);
-    const threads = new Set(rows.map((row) => row.thread_id));
+    const threads = new Map(rows.map((row) => [row.thread_id, row.resource_id]));
+    await this.#om();
     await this.#commit(
       [
         ...writes,
         remove(MESSAGE_STEPS, { message_id: { in: ids } }),
-        ...Array.from(threads, (id) => touchThread(id, this.#now())),
+        ...Array.from(threads, ([id, resourceId]) => [
+          touchThread(id, this.#now()),
+          ...recountWrites(id, resourceId ?? id),
+        ]).flat(),
       ],
       (index) => `Message ${ownerOf(writes[index])} belongs to another thread or resource; give it a new id`,
     );

@@ -47,7 +47,8 @@ export async function observe(job: OmJobRow, context: JobContext): Promise<JobRe
   // The record was deleted, and the job with it.
   if (!record || !part) return undefined;
   const models = server.models.of("observation", { ...context, threadId: job.source });
-  const most = Math.min(job.most ?? Infinity, limits.messageTokens, models.largestInput);
+  const batch = address.scope === "resource" ? observation.maxTokensPerBatch : Infinity;
+  const most = Math.min(job.most ?? Infinity, limits.messageTokens, models.largestInput, batch);
   const { piece, isAll } = await nextPiece(storage, job, part.covered_seq, most);
   const [thread] = await storage.select({
     table: THREADS,

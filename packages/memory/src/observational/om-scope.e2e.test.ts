@@ -58,6 +58,19 @@ describe.each(STORES)("the scope of observational memory on %s", (_name, open) =
     await world.agent.close();
   });
 
+  it.each(["thread", "resource"] as const)(
+    "splits the messages of one job by maxTokensPerBatch in resource scope only: %s",
+    async (scope) => {
+      const observation = { bufferTokens: 900, maxTokensPerBatch: 300 };
+      const world = omWorld({ storage, om: { scope, observation } });
+      for (let at = 0; at < 4; at++) await world.turn(`apples ${at} ${LONG}`, FIRST);
+      const sizes = (await storage.select({ table: OM_CHUNKS })).map(({ message_tokens }) => message_tokens);
+      expect(Math.max(...sizes) <= 300).toBe(scope === "resource");
+      expect(sizes.reduce((sum, one) => sum + one)).toBeGreaterThan(800);
+      await world.agent.close();
+    },
+  );
+
   it("takes a deleted thread out of the shared log", async () => {
     const world = omWorld({ storage, om: { scope: "resource" } });
     for (let at = 0; at < 8; at++) {
@@ -231,6 +244,20 @@ describe.each(STORES)("the scope of observational memory on %s", (_name, open) =
     const pending = all.filter(({ seq }) => seq > record!.cursor_seq);
     expect(record!.pending_count).toBe(pending.length);
     expect(record!.pending_tokens).toBe(pending.reduce((sum, one) => sum + one.tokens, 0));
+    await world.agent.close();
+  });
+
+  it("counts a message anew that an app replaced", async () => {
+    const world = omWorld({ storage });
+    await world.turn("short");
+    const { messages } = await world.memory.recall({ threadId: "t", raw: true });
+    const [first] = messages;
+    const parts = [{ type: "text" as const, text: LONG }];
+    await world.memory.saveMessages({
+      messages: [{ ...first!, threadId: "t", content: { format: 2, parts } }],
+    });
+    await world.turn("another");
+    expect(await omFaults(storage)).toEqual([]);
     await world.agent.close();
   });
 

@@ -200,12 +200,10 @@ async function processors(
 }
 
 /** The processors of one run: those that take part in what it stores have one object per run. */
-function inRun(list: readonly Processor[], run: MemoryRun | undefined): Promise<Processor[]> {
-  return Promise.all(
-    list.map((processor) =>
-      run && "forRun" in processor ? (processor as RunProcessor).forRun(run) : processor,
-    ),
-  );
+async function inRun(list: readonly Processor[], run: MemoryRun | undefined): Promise<Processor[]> {
+  const own: Processor[] = [];
+  for (const one of list) own.push(run && "forRun" in one ? await (one as RunProcessor).forRun(run) : one);
+  return own;
 }
 
 /** A state lane is a thing of the store: without one its processor would be silently ignored. */

@@ -124,7 +124,7 @@ export interface OmRoleSettings {
   usual: OmRoleSetting;
 }
 
-export interface OmRoleSetting {
+interface OmRoleSetting {
   /** Called when the role is. May throw. */
   model(): ModelConfig | undefined;
   threshold: number | undefined;

@@ -112,8 +112,9 @@ export class OmCommits implements CommitContribution {
   ): { writes: readonly Write[]; stored(): void } | undefined {
     const sums = this.#sums;
     const { system, agentId, onJob } = this.#options;
-    const { address, config, limits } = this.#view;
+    // Not loaded yet: a job may be announced while the run is being prepared.
     if (!sums) return undefined;
+    const { address, config, limits } = this.#view;
     const announced = this.#announced && writes.includes(this.#announced.first) ? this.#announced : undefined;
     const nothing = announced && { writes: [], stored: () => announced.apply() };
     const change = sums.read(writes, address.threadId);

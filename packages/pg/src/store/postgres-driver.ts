@@ -42,7 +42,7 @@ const LOCK = `SELECT pg_advisory_xact_lock(hashtextextended(key, hashtext($2))) 
  */
 export class PostgresDriver implements StorageDriver {
   readonly losesAnswers = true;
-  readonly flushMs = FLUSH_MS;
+  readonly flushMs: number = FLUSH_MS;
   readonly #schema: string;
   readonly #system: System;
   readonly #connections: Connections;

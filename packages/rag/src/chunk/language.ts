@@ -1,7 +1,6 @@
 import type { CodeLanguage } from "./code-separators.ts";
 
-/** Languages by name, for programs that write `Language.PYTHON`. */
-export const Language = {
+const LANGUAGES = {
   CPP: "cpp",
   GO: "go",
   JAVA: "java",
@@ -28,4 +27,7 @@ export const Language = {
   ELIXIR: "elixir",
   POWERSHELL: "powershell",
 } as const satisfies Record<string, CodeLanguage>;
-export type Language = (typeof Language)[keyof typeof Language];
+
+/** Languages by name, for programs that write `Language.PYTHON`. */
+export const Language: typeof LANGUAGES = LANGUAGES;
+export type Language = (typeof LANGUAGES)[keyof typeof LANGUAGES];

@@ -1,6 +1,5 @@
-import type { CodeLanguage } from "./code-separators.ts";
-
-const LANGUAGES = {
+/** Languages by name, for programs that write `Language.PYTHON`. */
+export const Language = {
   CPP: "cpp",
   GO: "go",
   JAVA: "java",
@@ -26,8 +25,5 @@ const LANGUAGES = {
   HASKELL: "haskell",
   ELIXIR: "elixir",
   POWERSHELL: "powershell",
-} as const satisfies Record<string, CodeLanguage>;
-
-/** Languages by name, for programs that write `Language.PYTHON`. */
-export const Language: typeof LANGUAGES = LANGUAGES;
-export type Language = (typeof LANGUAGES)[keyof typeof LANGUAGES];
+} as const;
+export type Language = (typeof Language)[keyof typeof Language];

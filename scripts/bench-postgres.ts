@@ -8,7 +8,6 @@ import { parseArgs } from "node:util";
 import type { Storage } from "@selvedge/core/storage";
 import { LibSQLStore } from "@selvedge/libsql";
 import { PostgresStore } from "@selvedge/pg";
-import pg from "pg";
 import { startPostgres } from "../packages/pg/src/__fixtures__/embedded-server.ts";
 import { openApp, quantile, sentNow } from "./bench-postgres/bench-app.ts";
 
@@ -25,7 +24,7 @@ const { values } = parseArgs({
 
 const server = await startPostgres(["-c", "fsync=on", "-c", "max_connections=200"]);
 if ("missing" in server) throw new Error(server.missing);
-const { connectionString } = server;
+const { connectionString, query } = server;
 const folder = mkdtempSync(join(tmpdir(), "selvedge-bench-"));
 const trips = await countingProxy(Number(new URL(connectionString).port));
 try {
@@ -101,10 +100,8 @@ async function measure(open: () => Storage, steps: number, reps: number, onWarm 
 
 /** Models take 200 ms and stream 20 chunks. Each worker has its own threads. */
 async function workers(): Promise<void> {
-  const admin = new pg.Client({ connectionString });
-  await admin.connect();
   const wal = async (): Promise<number> =>
-    Number((await admin.query("SELECT pg_current_wal_lsn() - '0/0'::pg_lsn AS bytes")).rows[0].bytes);
+    Number((await query("SELECT pg_current_wal_lsn() - '0/0'::pg_lsn AS bytes"))[0]!["bytes"]);
   const rows: string[][] = [];
   for (const count of values.workers.split(",").map(Number)) {
     const file = new URL("bench-postgres/worker.ts", import.meta.url);
@@ -132,9 +129,8 @@ async function workers(): Promise<void> {
       `${per(cpuAfter - cpuBefore)} ms`,
       `${per((walAfter - walBefore) / 1_024)} KiB`,
     ]);
-    await Promise.all(children.map((child) => child.exitCode ?? once(child, "exit")));
+    for (const child of children) if (child.exitCode === null) await once(child, "exit");
   }
-  await admin.end();
   print(
     ["workers", "turns/s", "p50", "p99", "commits/turn", "reads/turn", "server CPU/turn", "WAL/turn"],
     rows,

@@ -6,14 +6,9 @@ import { Memory } from "@selvedge/memory";
 import { type ScriptedModel, scriptedModel, type ScriptedReply } from "@selvedge/testing";
 import { observedStorage } from "../../e2e/kill/observed-storage.ts";
 
-export interface Counts {
-  commits: number;
-  reads: number;
-}
-
 /** An agent on a store whose operations are counted. A reply with the text `time` says when it was sent. */
 export function openApp(store: Storage, script: (steps: number) => ScriptedReply | string) {
-  const counts: Counts = { commits: 0, reads: 0 };
+  const counts = { commits: 0, reads: 0 };
   const storage = observedStorage(store, {
     select: () => void counts.reads++,
     beforeCommit: (commits) => void (counts.commits += commits.length),

@@ -24,6 +24,7 @@ const ROUNDS: Record<TrialName, number> = {
   traces: 200,
   kills: 500,
   dispatches: 150,
+  edits: 500,
   "session-kills": 200,
   takeovers: 100,
   pauses: 200,

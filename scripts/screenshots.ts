@@ -55,7 +55,28 @@ async function takeScreenshots(): Promise<void> {
   await page.getByRole("navigation", { name: "Runs" }).getByText("stopped").click();
   await page.locator(".timeline-step").first().waitFor();
   await shoot(page, "runs");
+  await takeMemory(page);
   await takeSession(page);
+}
+
+/** A thread with notes in the prompt, and an observation in progress. */
+async function takeMemory(page: Page): Promise<void> {
+  await page.goto(`${server.url}/threads/a-long-talk?agent=assistant`);
+  const view = ThreadView.on(page, "Assistant");
+  await view.isLive();
+  const words = ["my cat is called Loom", "we live in Turin", "I weave denim", "my loom is from 1911"];
+  const log = page.getByTestId("memory-chunk");
+  for (let turn = 0; (await log.locator(".badge", { hasText: "tokens" }).count()) < 2; turn++) {
+    await view.say(words[turn] ?? `and then I wove row ${turn}`);
+    await page.getByText("You said:").nth(turn).waitFor();
+    await view.isIdle();
+    await page.waitForTimeout(2_500);
+  }
+  await view.say("and now it rains");
+  await page.getByTestId("memory-job").getByText("observing").waitFor();
+  await log.first().locator("summary").click();
+  await page.getByTestId("memory").scrollIntoViewIfNeeded();
+  await shoot(page, "memory");
 }
 
 /** From the start page to a call that waits for permission. */

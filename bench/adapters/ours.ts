@@ -10,7 +10,7 @@ const RESOURCE = "bench-user";
 export default {
   name: "ours",
   peer: PEER,
-  cases: ["a", "b", "c", "d", "e", "f", "g", "i"],
+  cases: ["a", "b", "c", "d", "e", "f", "g", "i", "j", "k"],
   packages: ["@selvedge/core", "@selvedge/memory", "@selvedge/libsql", "@selvedge/mcp"],
   entry: ["@selvedge/core/agent", "@selvedge/core/tools", "zod"],
   storeEntry: ["@selvedge/memory", "@selvedge/libsql"],
@@ -124,6 +124,100 @@ export default {
         };
       },
 
+      async sandbox(options) {
+        const { LocalSandbox } = await peerImport(PEER, "@selvedge/core/workspace");
+        const sandbox = new LocalSandbox({ ...options, logger: false });
+        await sandbox.start();
+        return (command) => sandbox.executeCommand(command);
+      },
+
+      async observing({ model, file, tools, om, observer }) {
+        const { Memory } = await peerImport(PEER, "@selvedge/memory");
+        const { LibSQLStore } = await peerImport(PEER, "@selvedge/libsql");
+        const { OM_JOBS, update } = await peerImport(PEER, "@selvedge/core/storage");
+        const storage = new LibSQLStore({ id: "bench", url: `file:${file}` });
+        const calls = { reads: 0, commits: 0 };
+        for (const [name, kind] of [
+          ["select", "reads"],
+          ["selectAll", "reads"],
+          ["commit", "commits"],
+        ] as const) {
+          const original = storage[name].bind(storage);
+          storage[name] = (...args: unknown[]) => (calls[kind]++, original(...args));
+        }
+        const script = observer ?? (() => ({ text: ["<observations>\n- 🟡 Noted.\n</observations>"] }));
+        const observationalMemory = om && { model: aiSdkModel("v4", { script }), ...om };
+        const memory = new Memory({
+          storage,
+          onWarning: () => {},
+          options: observationalMemory ? { lastMessages: 0, observationalMemory } : { lastMessages: 1_000 },
+        });
+        const agent = new Agent({
+          id: "bench-agent",
+          name: "bench-agent",
+          instructions: "You are a benchmark.",
+          model: aiSdkModel("v4", model),
+          tools: tools ? { add } : {},
+          memory,
+        });
+        const target = (threadId: string) => ({ threadId, resourceId: RESOURCE });
+        return {
+          calls,
+          async turn(threadId, text) {
+            const out = await agent.stream(text, {
+              maxSteps: 11,
+              memory: { thread: threadId, resource: RESOURCE },
+            });
+            for await (const chunk of out.fullStream) if (chunk.type === "error") throw chunk.payload.error;
+          },
+          seed: (threadId, messages) => seedThread(memory, threadId, messages),
+          settled: () => memory.settled(),
+          observe: (threadId) => memory.observationalMemory.observe(target(threadId)),
+          activate: (threadId) => memory.observationalMemory.activate(target(threadId)),
+          async buffered(threadId) {
+            const record = await memory.observationalMemory.getRecord(threadId, RESOURCE);
+            return record?.bufferedObservationChunks?.length ?? 0;
+          },
+          async postpone() {
+            const where = { state: "waiting" };
+            await storage.commit([update(OM_JOBS, { where, set: { due_at: Date.now() + 3_600_000 } })]);
+            return storage.count({ table: OM_JOBS, where });
+          },
+          async close() {
+            await agent.close();
+            await storage.close();
+          },
+        };
+      },
+
+      async processed({ model, processors }) {
+        const { BatchPartsProcessor, RegexFilterProcessor, TokenLimiter } = await peerImport(
+          PEER,
+          "@selvedge/core/processors",
+        );
+        const outputProcessors =
+          processors === "plain"
+            ? [{ id: "plain", processOutputStream: async ({ part }: { part: unknown }) => part }]
+            : [
+                new RegexFilterProcessor({ presets: ["pii"], strategy: "redact", phase: "output" }),
+                new BatchPartsProcessor({ batchSize: 5 }),
+                new TokenLimiter(1_000_000),
+              ];
+        const agent = new Agent({
+          id: "bench-agent",
+          name: "bench-agent",
+          instructions: "You are a benchmark.",
+          model: aiSdkModel("v4", model),
+          outputProcessors,
+        });
+        return {
+          async run() {
+            const out = await agent.stream("go");
+            for await (const chunk of out.fullStream) if (chunk.type === "error") throw chunk.payload.error;
+          },
+        };
+      },
+
       async sessions({ model, file }) {
         const { AgentController } = await peerImport(PEER, "@selvedge/core/agent-controller");
         const { storage, memory } = await openMemory(file, 20);
@@ -174,20 +268,7 @@ export default {
               close: () => session.core.close(),
             };
           },
-          async seed(threadId, messages) {
-            await memory.createThread({ threadId, resourceId: RESOURCE, title: "bench" });
-            for (let i = 0; i < messages; i += 500) {
-              const page = Array.from({ length: Math.min(500, messages - i) }, (_, k) => ({
-                id: `${threadId}-${i + k}`,
-                role: k % 2 ? "assistant" : "user",
-                createdAt: new Date(Date.now() - 1e9 + (i + k) * 1000),
-                threadId,
-                resourceId: RESOURCE,
-                content: { format: 2, parts: [{ type: "text", text: `message ${i + k} of the thread` }] },
-              }));
-              await memory.saveMessages({ messages: page });
-            }
-          },
+          seed: (threadId, messages) => seedThread(memory, threadId, messages),
           async close() {
             await controller.destroy();
             await storage.close();
@@ -199,6 +280,21 @@ export default {
     };
   },
 } satisfies Adapter;
+
+async function seedThread(memory: any, threadId: string, messages: number): Promise<void> {
+  await memory.createThread({ threadId, resourceId: RESOURCE, title: "bench" });
+  for (let i = 0; i < messages; i += 500) {
+    const page = Array.from({ length: Math.min(500, messages - i) }, (_, k) => ({
+      id: `${threadId}-${i + k}`,
+      role: k % 2 ? "assistant" : "user",
+      createdAt: new Date(Date.now() - 1e9 + (i + k) * 1000),
+      threadId,
+      resourceId: RESOURCE,
+      content: { format: 2, parts: [{ type: "text", text: `message ${i + k} of the thread` }] },
+    }));
+    await memory.saveMessages({ messages: page });
+  }
+}
 
 let clients = 0;
 const selvedgeClient: McpApi = {

@@ -1,4 +1,4 @@
-import type { ModelSpec } from "../lib/script.ts";
+import type { ModelSpec, StepSpec } from "../lib/script.ts";
 
 export type ChunkKind = "text" | "tool";
 
@@ -85,12 +85,48 @@ export interface SessionsApi {
   close(): Promise<void>;
 }
 
+/** An agent whose memory turns old messages into notes. */
+export interface ObservingApi {
+  turn(threadId: string, text: string): Promise<void>;
+  seed(threadId: string, messages: number): Promise<void>;
+  /** Resolves when no background work is left that could start. */
+  settled(): Promise<void>;
+  observe(threadId: string): Promise<void>;
+  activate(threadId: string): Promise<boolean>;
+  /** Notes that wait to enter the prompt. */
+  buffered(threadId: string): Promise<number>;
+  /** Puts all waiting work off for an hour, and returns how many pieces there are. */
+  postpone(): Promise<number>;
+  /** Calls of the store until now. */
+  readonly calls: { reads: number; commits: number };
+  close(): Promise<void>;
+}
+
 export interface Loaded {
   createAgent(spec: AgentSpec): Promise<BenchAgent>;
   /** Case f. `model` sees the whole prompt, so it can tell when a signal arrives. */
   signals?(spec: { model: ModelSpec; file: string; tools: boolean }): Promise<SignalsApi>;
+  /** Case k: runs commands. Rejects if the isolation does not work here. */
+  sandbox?(options: {
+    isolation: "none" | "bwrap";
+    workingDirectory: string;
+  }): Promise<(command: string) => Promise<unknown>>;
   /** Case i. */
   sessions?(spec: { model: ModelSpec; file: string }): Promise<SessionsApi>;
+  /** Case j. Without `om`, the same agent with `lastMessages`. */
+  observing?(spec: {
+    model: ModelSpec;
+    file: string;
+    tools?: boolean;
+    om?: object;
+    /** What the observer does; default: it writes one line. */
+    observer?: () => StepSpec;
+  }): Promise<ObservingApi>;
+  /** Case j: a reply through processors of its output. */
+  processed?(spec: {
+    model: ModelSpec;
+    processors: "plain" | "regex, batch, limiter";
+  }): Promise<{ run(): Promise<void> }>;
   /** Case g: one entry per client variant. */
   mcp?: Record<string, McpApi>;
   /** Case h. */

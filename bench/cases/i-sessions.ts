@@ -1,44 +1,11 @@
 import { join } from "node:path";
 import type { SessionsApi } from "../adapters/types.ts";
-import { sleep, type Script, textScript } from "../lib/script.ts";
-import { now, quantile, summarise } from "../lib/stats.ts";
+import { compare } from "../lib/compare.ts";
+import { heapUsed } from "../lib/heap.ts";
+import { type Script, textScript } from "../lib/script.ts";
+import { now, summarise } from "../lib/stats.ts";
 import { table } from "../lib/table.ts";
 import type { Case } from "./types.ts";
-
-/** Alternates two kinds of work in blocks, and compares neighbours: both meet the same machine. CPU time per call, in ms. */
-async function compare(
-  rounds: number,
-  block: number,
-  bare: () => Promise<void>,
-  session: () => Promise<void>,
-): Promise<{ bare: number; session: number; ratio: number }> {
-  const cpuOf = async (work: () => Promise<void>): Promise<number> => {
-    const before = process.cpuUsage();
-    for (let i = 0; i < block; i++) await work();
-    const { user, system } = process.cpuUsage(before);
-    return (user + system) / 1000 / block;
-  };
-  const warm = async (work: () => Promise<void>) => {
-    for (let i = 0; i < block * 3; i++) await work();
-  };
-  await warm(bare);
-  await warm(session);
-  const all = { bare: [] as number[], session: [] as number[], ratio: [] as number[] };
-  for (let round = 0; round < rounds; round++) {
-    const [a, b] = [await cpuOf(bare), await cpuOf(session)];
-    all.bare.push(a);
-    all.session.push(b);
-    all.ratio.push(b / a);
-  }
-  return {
-    bare: summarise(all.bare).median,
-    session: summarise(all.session).median,
-    ratio: quantile(
-      all.ratio.toSorted((x, y) => x - y),
-      0.5,
-    ),
-  };
-}
 
 async function timed(times: number, work: () => Promise<void>): Promise<{ median: number; min: number }> {
   const samples: number[] = [];
@@ -85,8 +52,8 @@ export default {
         () => bare.turn("hello"),
         () => session.turn("hello"),
       );
-      out["turn.bare"] = turn.bare;
-      out["turn.session"] = turn.session;
+      out["turn.bare"] = turn.first;
+      out["turn.session"] = turn.second;
       out["turn.ratio"] = turn.ratio;
       const modes = await timed(smoke ? 2 : 100, () => session.switchMode());
       out["mode"] = modes.median;
@@ -108,8 +75,8 @@ export default {
         () => session.turn("go"),
       );
       if (heard < 2 * chunks) throw new Error(`two listeners heard ${heard} of ${2 * chunks} chunks`);
-      out[`chunks.${chunks}.bare`] = cost.bare;
-      out[`chunks.${chunks}.session`] = cost.session;
+      out[`chunks.${chunks}.bare`] = cost.first;
+      out[`chunks.${chunks}.session`] = cost.second;
       out[`chunks.${chunks}.ratio`] = cost.ratio;
       await s.close();
     }
@@ -147,18 +114,11 @@ export default {
 
     {
       const s = await open("i5", textScript(5));
-      const heap = async (): Promise<number> => {
-        for (let i = 0; i < 4; i++) {
-          (globalThis as { gc?: () => void }).gc?.();
-          await sleep(30);
-        }
-        return process.memoryUsage().heapUsed;
-      };
       for (let i = 0; i < 20; i++) await s.open(`warm-${i}`, `warm-thread-${i}`);
-      const before = await heap();
+      const before = await heapUsed();
       const count = smoke ? 10 : 300;
       for (let i = 0; i < count; i++) await s.open(`idle-${i}`, `idle-thread-${i}`);
-      out["idle.KiB"] = ((await heap()) - before) / count / 1024;
+      out["idle.KiB"] = ((await heapUsed()) - before) / count / 1024;
       await s.close();
     }
     return out;

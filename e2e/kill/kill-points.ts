@@ -44,7 +44,13 @@ const OF_RECORDS = {
   delivering: (write: Write) => changesRecord(write) && typeof write.set["delivered_signal_id"] === "string",
 } as const;
 
-const ALL = { ...POINTS, ...OF_RECORDS };
+/** The commits of a tool that says how far it is. */
+const OF_TOOLS = {
+  progress: (write: Write) =>
+    write.op === "update" && write.table === RUNS && Boolean(write.merge?.["open_step"]),
+} as const;
+
+const ALL = { ...POINTS, ...OF_RECORDS, ...OF_TOOLS };
 
 export type PointName = keyof typeof ALL | "tool" | "model";
 

@@ -10,6 +10,7 @@ import { runFailovers } from "../failover/run-failovers.ts";
 import { libsqlStore } from "../kill/libsql-store.ts";
 import { postgresStore } from "../kill/postgres-store.ts";
 import { runDispatches } from "../kill/run-dispatches.ts";
+import { runEdits } from "../kill/run-edits.ts";
 import { runKills } from "../kill/run-kills.ts";
 import { runPauses } from "../kill/run-pauses.ts";
 import { HARMS, runServerFaults } from "../kill/run-server-faults.ts";
@@ -99,6 +100,14 @@ export const TRIALS = {
       const report = await runDispatches({ factory, kills: job.rounds, seed: job.seed, onRound });
       const { kills, atPoint, acknowledged, problems } = report;
       return { rounds: kills, problems, figures: { "at a point": atPoint, acknowledged } };
+    },
+  },
+  edits: {
+    title: "kills during changes to files",
+    batch: 25,
+    async run({ rounds, seed }, onRound) {
+      const { kills, foreign, problems } = await runEdits({ kills: rounds, seed, onRound });
+      return { rounds: kills, problems, figures: { "with another writer": foreign } };
     },
   },
   "session-kills": {

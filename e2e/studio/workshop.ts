@@ -3,7 +3,7 @@ import { Agent } from "@selvedge/core/agent";
 import { AgentController } from "@selvedge/core/agent-controller";
 import { InMemoryStorage } from "@selvedge/core/storage";
 import { createTool } from "@selvedge/core/tools";
-import { Memory } from "@selvedge/memory";
+import { Memory, type ObservationalMemoryOptions } from "@selvedge/memory";
 import { serve, type ServeOptions } from "@selvedge/server/node";
 import { studioFolder } from "@selvedge/studio";
 import { type ScriptedCall, scriptedModel, type ScriptedReply } from "@selvedge/testing";
@@ -104,15 +104,22 @@ function reply({ prompt }: ScriptedCall): string | ScriptedReply {
   if (/broken/.test(text) && prompt.at(-1)?.role !== "tool")
     return { toolCalls: [{ toolName: "broken", toolCallId: `b${prompt.length}`, input: {} }] };
   if (/wait/.test(text)) return { text: Array<string>(1200).fill("Waiting. "), chunkDelayMs: 50 };
+  if (/cached/.test(text))
+    return { text: "From the cache.", usage: { inputTokens: 200, outputTokens: 3, cachedInputTokens: 150 } };
   return `You said: ${text}`;
 }
 
 export async function openWorkshop({
   withController = false,
+  observationalMemory = false,
   ...options
-}: Pick<ServeOptions, "authorize"> & { withController?: boolean } = {}): Promise<Workshop> {
+}: Pick<ServeOptions, "authorize"> & {
+  withController?: boolean;
+  observationalMemory?: ObservationalMemoryOptions | false;
+} = {}): Promise<Workshop> {
   const storage = new InMemoryStorage();
-  const memory = new Memory({ storage, options: { lastMessages: 20 } });
+  const lastMessages = observationalMemory ? 4 : 20;
+  const memory = new Memory({ storage, options: { lastMessages, observationalMemory }, onWarning: () => {} });
   const loom = new Agent({
     id: "loom",
     name: "Loom",

@@ -157,8 +157,20 @@ export class ChromaVector implements Vector {
 
   async updateVector(options: Parameters<Vector["updateVector"]>[0]): Promise<void> {
     checkUpdate(options);
-    const { indexName, id, update } = options;
+    const { indexName, update } = options;
     const collection = await this.#collection(indexName);
+    if (options.id !== undefined) return this.#update(collection, indexName, options.id, update);
+    const filter = parseFilter(options.filter);
+    for (const id of await this.#matching(collection, toRemoteFilter(filter, STORE), filter))
+      await this.#update(collection, indexName, id, update);
+  }
+
+  async #update(
+    collection: Collection,
+    indexName: string,
+    id: string,
+    update: Parameters<Vector["updateVector"]>[0]["update"],
+  ): Promise<void> {
     const { dimension } = describe(collection);
     const found = await guarded(() => collection.get({ ids: [id], include: ["metadatas", "embeddings"] }));
     if (found.ids.length === 0) throw noSuchVector(indexName, id);
@@ -187,7 +199,15 @@ export class ChromaVector implements Vector {
     const filter = parseFilter(options.filter);
     const where = toRemoteFilter(filter, STORE);
     const collection = await this.#collection(options.indexName);
-    const ids = options.ids ?? (await this.#matching(collection, where, filter));
+    await this.#remove(collection, options.ids ?? (await this.#matching(collection, where, filter)));
+  }
+
+  async truncateIndex({ indexName }: { indexName: string }): Promise<void> {
+    const collection = await this.#collection(indexName);
+    await this.#remove(collection, await this.#matching(collection, undefined, parseFilter({})));
+  }
+
+  async #remove(collection: Collection, ids: readonly string[]): Promise<void> {
     for (let start = 0; start < ids.length; start += BATCH) {
       const batch = ids.slice(start, start + BATCH);
       await guarded(() => collection.delete({ ids: batch }));

@@ -13,8 +13,6 @@ export interface DevFlags {
   color: boolean;
 }
 
-const DEFAULT_PORT = 4111;
-
 /** `selvedge dev`: serves a project with its studio, and starts anew when its files change. */
 export async function runDevCommand(named: string | undefined, flags: DevFlags): Promise<number> {
   const { stdout, stderr, env } = process;
@@ -68,8 +66,8 @@ export async function runDevCommand(named: string | undefined, flags: DevFlags):
   return exitCode;
 }
 
-function toPort(text: string | undefined): number {
-  if (text === undefined) return DEFAULT_PORT;
+function toPort(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
   throw new AgentError(

@@ -1,4 +1,4 @@
-import { AgentError, type AgentChunk, backoff } from "@selvedge/protocol";
+import { AgentError, type AgentChunk, backoff, isMemoryChunk } from "@selvedge/protocol";
 import { pause } from "./pause.ts";
 import type { Connection } from "./connection.ts";
 
@@ -135,7 +135,7 @@ export class ChunkStream {
     for await (const chunks of connection.read()) {
       for (const chunk of chunks) {
         if (this.left) return;
-        this.#runId = chunk.runId;
+        if (!isMemoryChunk(chunk)) this.#runId = chunk.runId;
         if (chunk.seq !== undefined) {
           if (chunk.seq <= (this.#after ?? -1)) continue;
           this.#after = chunk.seq;

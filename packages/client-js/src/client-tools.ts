@@ -2,6 +2,7 @@ import {
   AgentError,
   type AgentChunk,
   ignoreChunk,
+  isMemoryChunk,
   type ToolArgument,
   toolArgument,
   type ToolCallPayload,
@@ -87,6 +88,7 @@ export class OpenCalls {
 
   /** The calls to execute, if this chunk ends a run that waits for them. */
   take(chunk: AgentChunk): ToolCallPayload[] {
+    if (isMemoryChunk(chunk)) return [];
     if (chunk.runId !== this.#runId) {
       this.#runId = chunk.runId;
       this.#open.clear();

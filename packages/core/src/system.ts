@@ -1,3 +1,14 @@
+/** What an id is for. */
+export interface IdPurpose {
+  idType: "thread" | "message" | "run" | "step" | "generic";
+  source?: "agent" | "workflow" | "memory";
+  /** The agent or workflow. */
+  entityId?: string;
+  threadId?: string;
+  resourceId?: string;
+  role?: string;
+}
+
 /**
  * Everything nondeterministic, in one object: time, timers, ids and randomness. It is passed in, so that a test or the
  * simulator can replace it; `realSystem` is the only place that touches the real ones.
@@ -12,7 +23,8 @@ export interface System {
    * `background` timer does not keep the process alive.
    */
   setTimer(ms: number, callback: () => void, options?: { background?: boolean }): () => void;
-  newId(): string;
+  /** A new id. An app that makes its own ids learns the purpose; ids without one never leave the runtime. */
+  newId(purpose?: IdPurpose): string;
   /** A number in [0, 1). */
   random(): number;
 }

@@ -205,6 +205,10 @@ export class LibSQLVector implements Vector {
   async updateVector(options: Parameters<Vector["updateVector"]>[0]): Promise<void> {
     checkUpdate(options);
     const { indexName, id, update } = options;
+    const where =
+      id === undefined
+        ? filterSql("metadata", parseFilter(options.filter))
+        : { text: "id = ?", params: [id] };
     await this.#connection.write(() => {
       const index = this.#index(indexName);
       const set: Record<string, Param> = { revision: index.revision + 1 };
@@ -215,13 +219,13 @@ export class LibSQLVector implements Vector {
       }
       if (update.metadata) set["metadata"] = encodeMetadata(update.metadata);
       const columns = Object.keys(set).map((column) => `${column} = ?`);
-      const [entry] = this.#connection.all<StoredRow>(
-        `UPDATE ${tableOf(index)} SET ${columns.join(", ")} WHERE id = ? RETURNING key, metadata, document`,
-        [...Object.values(set), id],
+      const entries = this.#connection.all<StoredRow>(
+        `UPDATE ${tableOf(index)} SET ${columns.join(", ")} WHERE ${where.text} RETURNING key, metadata, document`,
+        [...Object.values(set), ...where.params],
       );
-      if (!entry) throw noSuchVector(indexName, id);
-      if (update.metadata) setWords(this.#connection, index, entry, false);
-      this.#changed(index, 0);
+      if (id !== undefined && entries.length === 0) throw noSuchVector(indexName, id);
+      if (update.metadata) for (const entry of entries) setWords(this.#connection, index, entry, false);
+      if (entries.length > 0) this.#changed(index, 0);
     });
   }
 
@@ -234,8 +238,16 @@ export class LibSQLVector implements Vector {
     const where = options.ids
       ? { text: "id IN (SELECT value FROM json_each(?))", params: [JSON.stringify(options.ids)] }
       : filterSql("metadata", parseFilter(options.filter));
+    await this.#delete(options.indexName, where);
+  }
+
+  async truncateIndex({ indexName }: { indexName: string }): Promise<void> {
+    await this.#delete(indexName, { text: "TRUE", params: [] });
+  }
+
+  async #delete(indexName: string, where: { text: string; params: Param[] }): Promise<void> {
     await this.#connection.write(() => {
-      const index = this.#index(options.indexName);
+      const index = this.#index(indexName);
       this.#connection.run(
         `DELETE FROM ${wordsOf(index)} WHERE rowid IN (SELECT key FROM ${tableOf(index)} WHERE ${where.text})`,
         where.params,

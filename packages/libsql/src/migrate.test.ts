@@ -66,6 +66,17 @@ describe("a file of an older version", () => {
     await mastra.close();
   });
 
+  it("loses the old events of threads that rest, and keeps those of runs that go on", async () => {
+    oldFile();
+    const storage = open();
+    await storage.prune({ retentionMs: 0 });
+    const database = new Database(file);
+    const threads = database.prepare("SELECT DISTINCT thread_id FROM selvedge_events").all();
+    expect(threads).toEqual([{ thread_id: "interrupted" }, { thread_id: "waits" }]);
+    database.close();
+    await storage.close();
+  });
+
   it("loses the rows of a domain with their thread, before the domain is used", async () => {
     oldFile();
     const database = new Database(file);

@@ -41,6 +41,14 @@ const CHANGES: readonly { before: number; sql: readonly string[] }[] = [
        WHERE json_extract(metadata, '$.subagent') = 1`,
     ],
   },
+  {
+    // Old events are found through the last ones of a run.
+    before: 11,
+    sql: [
+      `UPDATE selvedge_events SET rested_at = created_at
+       WHERE rowid IN (SELECT max(rowid) FROM selvedge_events GROUP BY thread_id)`,
+    ],
+  },
 ];
 
 /**

@@ -54,6 +54,7 @@ export {
   type ObservationalMemoryConfig,
   type OmThread,
 } from "./observational/observational-memory.ts";
+export type { OmChunkView, OmGeneration, OmJobView, OmView } from "./observational/om-view.ts";
 export { getObservationsAsOf } from "./observational/observations-as-of.ts";
 export {
   type ConversationSummary,
@@ -71,7 +72,7 @@ export {
 } from "./working-memory-store.ts";
 
 // Messages for people
-export { toUIMessage, type UIMessage, type UIMessagePart } from "./to-ui-message.ts";
+export { toUIMessage, type UIMessage, type UIMessagePart } from "@selvedge/core/message";
 export { transcriptView } from "./transcript-view.ts";
 
 // The contract of core, so that an app needs one import

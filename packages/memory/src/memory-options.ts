@@ -5,7 +5,7 @@ import type { ListMessagesOptions, PageOptions, Storage } from "@selvedge/core/s
 import type { Embedder, EmbeddingModel, Vector } from "@selvedge/core/vector";
 import type { StoredMessage } from "@selvedge/protocol";
 import type { ObservationalMemoryOptions } from "./observational/om-options.ts";
-import type { UIMessage } from "./to-ui-message.ts";
+import type { UIMessage } from "@selvedge/core/message";
 import type { MemoryWarning } from "./warning.ts";
 
 export interface MemoryOptions {

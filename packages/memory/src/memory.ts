@@ -8,7 +8,7 @@ import {
   realSystem,
   type System,
 } from "@selvedge/core/memory";
-import { type MessageLike, MessageList } from "@selvedge/core/message";
+import { type MessageLike, MessageList, toUIMessage } from "@selvedge/core/message";
 import type { Processor } from "@selvedge/core/processors";
 import {
   type CloneThreadOptions,
@@ -24,6 +24,7 @@ import {
 import type { JsonSchema } from "@selvedge/core/tools";
 import { type Embedder, toEmbedder } from "@selvedge/core/vector";
 import type { StoredMessage, StoredThread } from "@selvedge/protocol";
+import { cloneHistory, cloneMetadata, listClones, type ThreadCloneMetadata } from "./clone-lineage.ts";
 import { findMessages } from "./find-messages.ts";
 import type {
   CreateThreadOptions,
@@ -51,7 +52,6 @@ import {
   type SummarizeOptions,
 } from "./observational/summarize-conversation.ts";
 import { prepareRun } from "./prepare-run.ts";
-import { toUIMessage } from "./to-ui-message.ts";
 import { transcriptView } from "./transcript-view.ts";
 import { toWarn, type Warn } from "./warning.ts";
 import { WorkingMemoryStore } from "./working-memory-store.ts";
@@ -206,7 +206,12 @@ export class Memory implements MastraMemory {
   /** Creates a thread. If this resource already has one with the id, it is updated instead. */
   createThread({ resourceId, threadId, title, metadata }: CreateThreadOptions): Promise<StoredThread> {
     const now = new Date(this.#system.now());
-    const thread = { id: threadId ?? this.#system.newId(), resourceId, createdAt: now, updatedAt: now };
+    const thread = {
+      id: threadId ?? this.#system.newId({ idType: "thread", source: "memory", resourceId }),
+      resourceId,
+      createdAt: now,
+      updatedAt: now,
+    };
     return this.saveThread({
       thread: {
         ...thread,
@@ -279,6 +284,29 @@ export class Memory implements MastraMemory {
     return { ...result, clonedMessages: transcriptView(result.clonedMessages) };
   }
 
+  getCloneMetadata(thread: StoredThread | null): ThreadCloneMetadata | null {
+    return cloneMetadata(thread);
+  }
+
+  isClone(thread: StoredThread | null): boolean {
+    return cloneMetadata(thread) !== null;
+  }
+
+  async getSourceThread(threadId: string): Promise<StoredThread | null> {
+    const source = cloneMetadata(await this.getThreadById({ threadId }))?.sourceThreadId;
+    return source === undefined ? null : this.getThreadById({ threadId: source });
+  }
+
+  /** The threads from the first original to this one. */
+  async getCloneHistory(threadId: string): Promise<StoredThread[]> {
+    return cloneHistory(await this.#store(), threadId);
+  }
+
+  /** The copies of a thread, newest first: those of its own resource, unless another is named. */
+  async listClones(sourceThreadId: string, resourceId?: string): Promise<StoredThread[]> {
+    return listClones(await this.#store(), sourceThreadId, resourceId);
+  }
+
   // Messages
 
   /** Adds or replaces messages of existing threads, and indexes them if semantic recall is on. */
@@ -302,6 +330,31 @@ export class Memory implements MastraMemory {
       await this.#indexMessages(added, thread, options.memoryConfig);
     }
     return { messages };
+  }
+
+  /** Changes stored messages: content by part, the rest as given. Unknown ids are ignored. */
+  async updateMessages(options: {
+    messages: readonly (Partial<Omit<StoredMessage, "content">> & {
+      id: string;
+      content?: Partial<StoredMessage["content"]>;
+    })[];
+    resourceId?: string | undefined;
+    memoryConfig?: MemoryConfig | undefined;
+  }): Promise<StoredMessage[]> {
+    const store = await this.#store();
+    const ids = options.messages.map((message) => message.id);
+    const known = new Map(
+      (await store.listMessagesById({ messageIds: ids })).messages.map((one) => [one.id, one]),
+    );
+    const changed = options.messages.flatMap(({ threadId: _, resourceId: __, ...change }) => {
+      const before = known.get(change.id);
+      if (!before || (options.resourceId !== undefined && before.resourceId !== options.resourceId))
+        return [];
+      return [{ ...before, ...change, content: { ...before.content, ...change.content } }];
+    });
+    if (changed.length === 0) return [];
+    const { resourceId, memoryConfig } = options;
+    return (await this.saveMessages({ messages: changed, resourceId, memoryConfig })).messages;
   }
 
   /** Deletes messages by id; with `resourceId`, only those of that resource. Unknown ids are ignored. */

@@ -226,17 +226,21 @@ export class PgVector implements Vector {
       }
       if (update.metadata) set.push(`metadata = ${params.add(encodeMetadata(update.metadata), "jsonb")}`);
       const table = this.#tables.entries(index);
-      const { rows } = await client.query<{ metadata: unknown; document: string | null }>(
-        `UPDATE ${table} SET ${set.join(", ")} WHERE id = ${params.add(id, "text")} RETURNING metadata, document`,
+      const where =
+        id === undefined ? filterSql(parseFilter(options.filter), params) : `id = ${params.add(id, "text")}`;
+      const { rows } = await client.query<{ id: string; metadata: unknown; document: string | null }>(
+        `UPDATE ${table} SET ${set.join(", ")} WHERE ${where} RETURNING id, metadata, document`,
         params.values,
       );
+      if (id !== undefined && rows.length === 0) throw noSuchVector(indexName, id);
       const [entry] = rows;
-      if (!entry) throw noSuchVector(indexName, id);
-      if (update.metadata && entry.document === null) {
+      if (!entry) return;
+      if (update.metadata) {
+        // All have the same metadata now, and those without a document the same text.
         const { text, count } = toTsvectorText(textOf(JSON.stringify(entry.metadata), null));
         await client.query(
-          `UPDATE ${table} SET words = to_tsvector($1::regconfig, $2), word_count = $3 WHERE id = $4`,
-          [index.language, text, count, id],
+          `UPDATE ${table} SET words = to_tsvector($1::regconfig, $2), word_count = $3 WHERE id = ANY($4) AND document IS NULL`,
+          [index.language, text, count, rows.map((row) => row.id)],
         );
       }
       await this.#tables.changed(client, index, indexName);
@@ -259,6 +263,13 @@ export class PgVector implements Vector {
         params.values,
       );
       if (rowCount) await this.#tables.changed(client, index, options.indexName);
+    });
+  }
+
+  async truncateIndex({ indexName }: { indexName: string }): Promise<void> {
+    await this.#withIndex(indexName, async (client, index) => {
+      const { rowCount } = await client.query(`DELETE FROM ${this.#tables.entries(index)}`);
+      if (rowCount) await this.#tables.changed(client, index, indexName);
     });
   }
 

@@ -164,6 +164,11 @@ export class PineconeVector implements Vector {
   async updateVector(options: Namespaced<Parameters<Vector["updateVector"]>[0]>): Promise<void> {
     checkUpdate(options);
     const { indexName, id, update } = options;
+    if (id === undefined)
+      throw new AgentError(
+        "not-supported",
+        "Pinecone cannot list entries by filter. Call updateVector with the id of each entry.",
+      );
     const { dimension } = await this.#describe(indexName);
     const index = await this.#index(indexName, options.namespace);
     const { records } = await guarded(() => index.fetch({ ids: [id] }));
@@ -207,6 +212,12 @@ export class PineconeVector implements Vector {
       const ids = options.ids.slice(start, start + BATCH);
       await guarded(() => index.deleteMany({ ids }));
     }
+  }
+
+  async truncateIndex(options: Namespaced<{ indexName: string }>): Promise<void> {
+    await this.#describe(options.indexName);
+    const index = await this.#index(options.indexName, options.namespace);
+    await guarded(() => index.deleteAll());
   }
 
   async #index(indexName: string, namespace = this.#options.namespace): Promise<Index> {

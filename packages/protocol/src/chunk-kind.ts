@@ -57,6 +57,14 @@ export type ChunkOf<Kind extends ChunkKind> =
 /** For the `default` of a switch over chunk types: names the kinds of chunks that it ignores. */
 export function ignoreChunk<Kind extends ChunkKind>(_chunk: ChunkOf<Kind>): void {}
 
+/**
+ * Whether a chunk reports work of observational memory. It belongs to the thread: its run id may name no run, and it is
+ * never a part of an answer.
+ */
+export function isMemoryChunk(chunk: { type: string }): boolean {
+  return chunk.type.startsWith("data-om-");
+}
+
 /** Whether a chunk is app-defined. */
 export function isDataChunk(chunk: AgentChunk): chunk is DataChunk {
   return chunk.type.startsWith("data-");

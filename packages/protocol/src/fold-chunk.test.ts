@@ -26,6 +26,11 @@ function fold(...chunks: AgentChunk[]) {
 const partsOf = (...chunks: AgentChunk[]) => fold(START, ...chunks).parts.slice(1);
 
 describe("foldChunk", () => {
+  it("keeps reports of observational memory out of an answer that streams meanwhile", () => {
+    const report: DataChunk = { type: "data-om-buffering-start", runId: "job", from: "AGENT", data: {} };
+    expect(partsOf(say("a"), report, say("b"))).toEqual([{ type: "text", text: "ab" }]);
+  });
+
   it("keeps parts in the order they were streamed, with what the provider says about them", () => {
     const meta = { p: { signature: "s" } };
     expect(

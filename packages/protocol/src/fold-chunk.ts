@@ -1,4 +1,4 @@
-import { ignoreChunk, isDataChunk } from "./chunk-kind.ts";
+import { ignoreChunk, isDataChunk, isMemoryChunk } from "./chunk-kind.ts";
 import type { AgentChunk, ChunkPayloads, ToolCallPayload } from "./chunk.ts";
 import { errorMessage, toolErrorCode } from "./error-message.ts";
 import type { ProviderMetadata } from "./json.ts";
@@ -183,7 +183,7 @@ export function foldChunk(answer: Answer, chunk: AgentChunk): Changed {
     default:
       if (isDataChunk(chunk)) {
         const { type, data, transient } = chunk;
-        return transient ? undefined : addPart(answer, { type, data }, undefined);
+        return transient || isMemoryChunk(chunk) ? undefined : addPart(answer, { type, data }, undefined);
       }
       ignoreChunk<"progress" | "other">(chunk);
   }

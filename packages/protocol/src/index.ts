@@ -12,7 +12,7 @@ export type {
   ToolResultPayload,
 } from "./chunk.ts";
 
-export { type ChunkKind, type ChunkOf, ignoreChunk, isDataChunk } from "./chunk-kind.ts";
+export { type ChunkKind, type ChunkOf, ignoreChunk, isDataChunk, isMemoryChunk } from "./chunk-kind.ts";
 
 // Answers, from chunks
 export {
@@ -65,6 +65,7 @@ export { TOOL_CALL_NAMES, toolArgument, type ToolArgument } from "./tool-argumen
 
 // Values
 export { backoff } from "./backoff.ts";
+export { type DiffLine, diffLines } from "./diff-lines.ts";
 export { isObject } from "./is-object.ts";
 export type { JSONValue, ProviderMetadata } from "./json.ts";
 export type { FinishReason, Usage } from "./usage.ts";

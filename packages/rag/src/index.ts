@@ -7,6 +7,7 @@ export {
   type MDocumentOptions,
 } from "./document/mdocument.ts";
 export type { ChunkParams, ChunkStrategy } from "./document/chunk-params.ts";
+export { Language } from "./chunk/language.ts";
 export type { CodeLanguage } from "./chunk/code-separators.ts";
 export { htmlToText } from "./document/html-to-text.ts";
 export { createDocumentChunkerTool } from "./document/document-chunker-tool.ts";

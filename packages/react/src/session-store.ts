@@ -200,14 +200,19 @@ export class SessionStore extends ExternalStore<SessionSnapshot> {
 
   /** Loads the stored messages. Messages that arrive in the meantime are kept. */
   async #read(session: ClientSession): Promise<void> {
-    const before = new Set(this.#live.keys());
+    const before = new Map(this.#live);
+    const written = session.displayState.get().currentMessage?.id;
     const stored = await session.thread.listActiveMessages({ limit: this.#limit });
     if (session !== this.#session) return;
     this.#stored = stored;
     const known = new Set(stored.map(({ id }) => id));
     // One that is still being written is newer than what is stored of it.
     const current = session.displayState.get().currentMessage?.id;
-    for (const id of before) if (known.has(id) && id !== current) this.#live.delete(id);
+    for (const [id, message] of before) {
+      // Neither stored nor being written: a step that was taken again under another id, after its process died.
+      const isGone = id !== written && this.#live.get(id) === message;
+      if (id !== current && (known.has(id) || isGone)) this.#live.delete(id);
+    }
     this.#sent = this.#sent.filter(({ id }) => !known.has(id));
   }
 

@@ -1,5 +1,5 @@
 import { AgentError, errorFromWire, type ThreadSubscription } from "@selvedge/client-js";
-import { ignoreChunk } from "@selvedge/protocol";
+import { ignoreChunk, isMemoryChunk } from "@selvedge/protocol";
 import type { NumberedChunk } from "@selvedge/protocol/routes";
 import { approvalsAfter } from "./approval.ts";
 import type { ThreadDoor } from "./thread-door.ts";
@@ -130,7 +130,7 @@ export class ThreadFollower {
     if (chunk.type === "start") this.#fromStart = chunk.runId;
     this.#model.transcript.take(chunk, this.#fromStart === chunk.runId);
     const isPast = chunk.seq < this.#caughtUpAt;
-    this.#trackRun(chunk, isPast);
+    if (!isMemoryChunk(chunk)) this.#trackRun(chunk, isPast);
     this.#door.options.onChunk?.(chunk);
     if (!isPast) this.#publish.soon();
   }

@@ -2,10 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MastraClient } from "@selvedge/client-js";
-import { TABLES } from "@selvedge/core/storage";
+import { InMemoryStorage, TABLES } from "@selvedge/core/storage";
 import { createTool } from "@selvedge/core/tools";
 import { LibSQLStore } from "@selvedge/libsql";
-import { cuttingProxy } from "@selvedge/testing";
+import { Memory } from "@selvedge/memory";
+import { cuttingProxy, scriptedModel } from "@selvedge/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { gated, HERE, served } from "./__fixtures__/served-agent.ts";
 import { fromStored, type ThreadMessage, ThreadStore } from "./index.ts";
@@ -159,6 +160,35 @@ describe("ThreadStore", () => {
     await store.sendMessage("Hi");
     await expect.poll(() => store.getSnapshot().messages.map(textOf)).toEqual(["Hi", "Hello."]);
     await expect.poll(() => asked).toContain("GET /api/memory/threads/t1/state");
+  });
+
+  it("is idle while observational memory works beside the thread", async () => {
+    const storage = new InMemoryStorage();
+    const done = Promise.withResolvers<void>();
+    const observer = scriptedModel(async () => {
+      await done.promise;
+      return "<observations>\n- noted\n</observations>";
+    });
+    const observationalMemory = { model: observer, observation: { messageTokens: 1_000, bufferTokens: 1 } };
+    const memory = new Memory({ storage, options: { observationalMemory } });
+    const page = await served(() => "Woven.", { memory }, storage);
+    open.add(() => page.close());
+    const seen: string[] = [];
+    const store = new ThreadStore(page.client, {
+      agentId: "weaver",
+      ...HERE,
+      onChunk: ({ type }) => void seen.push(type),
+    });
+    open.add(store.subscribe(() => {}));
+    await store.sendMessage("one");
+    await expect.poll(() => seen).toContain("data-om-buffering-start");
+    await expect.poll(() => seen).toContain("finish");
+    await expect.poll(() => store.getSnapshot().run).toBeUndefined();
+    done.resolve();
+    await expect.poll(() => seen).toContain("data-om-buffering-end");
+    const { run, messages } = store.getSnapshot();
+    expect(run).toBeUndefined();
+    expect(messages.map(textOf)).toEqual(["one", "Woven."]);
   });
 
   it("tries a thread anew that could not be followed", async () => {

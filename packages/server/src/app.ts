@@ -9,7 +9,7 @@ import type { AgentChunk } from "@selvedge/protocol";
 import type { Principal } from "./caller.ts";
 import { safeChunk } from "./safe-errors.ts";
 import { EventBody, type EventSourceText } from "./sse/event-body.ts";
-import { FrameCache } from "./sse/frames.ts";
+import { FrameCache, wantsNumbers } from "./sse/frames.ts";
 import { Pace } from "./sse/pace.ts";
 import { FileHosts } from "./file-hosts.ts";
 import { KeptItems } from "./openai/kept-items.ts";
@@ -44,8 +44,8 @@ export class App {
   readonly fileHosts: FileHosts;
   /** Whether an authoriser identifies callers. */
   readonly isGuarded: boolean;
-  readonly #frames = new FrameCache(asItIs);
-  readonly #safeFrames = new FrameCache(safeChunk);
+  readonly #frames = bothForms(asItIs);
+  readonly #safeFrames = bothForms(safeChunk);
   readonly pace: Pace;
   /** Searches, which may have to scan everything a resource ever said. */
   readonly searches: Turns = new Turns();
@@ -83,9 +83,10 @@ export class App {
     return toWireError(thrown, { what, inspects, logger, newId: () => this.system.newId() });
   }
 
-  /** Converts frames to what a caller may see. */
-  frames(caller: Principal): FrameCache {
-    return caller.has("inspect") ? this.#frames : this.#safeFrames;
+  /** Converts frames to what a caller may see, in the form its request asks for. */
+  frames(caller: Principal, request: Request): FrameCache {
+    const { numbered, bare } = caller.has("inspect") ? this.#frames : this.#safeFrames;
+    return wantsNumbers(request) ? numbered : bare;
   }
 
   /** Finds an agent by its registered name or its id. */
@@ -283,6 +284,10 @@ export class App {
       if (agent.hasMemory) return agent.getMemory();
     return undefined;
   }
+}
+
+function bothForms(show: (chunk: AgentChunk) => AgentChunk): { numbered: FrameCache; bare: FrameCache } {
+  return { numbered: new FrameCache(show), bare: new FrameCache(show, false) };
 }
 
 function asItIs(chunk: AgentChunk): AgentChunk {

@@ -1,4 +1,5 @@
 import { AgentError } from "@selvedge/core";
+import { RESOURCE_ID_KEY } from "@selvedge/core/request-context";
 import { checkId } from "@selvedge/core/storage";
 import type { Grant } from "@selvedge/protocol/routes";
 
@@ -24,10 +25,12 @@ export class Principal {
   readonly requestContext: Record<string, unknown>;
   readonly #grants: ReadonlySet<string> | "all";
 
-  constructor(caller: Caller | undefined) {
-    this.resourceId = caller && checkId("resourceId", caller.resourceId);
-    this.requestContext = caller?.requestContext ?? {};
-    const grants = caller ? (caller.grants ?? []) : "all";
+  /** `said` is the request context that the host's middleware set. It may name the owner, too. */
+  constructor(caller: Caller | undefined, said: Record<string, unknown> = {}) {
+    const { [RESOURCE_ID_KEY]: named = caller?.resourceId, ...rest } = said;
+    this.resourceId = named === undefined ? undefined : checkId("resourceId", named);
+    this.requestContext = { ...caller?.requestContext, ...rest };
+    const grants = this.resourceId === undefined ? "all" : (caller?.grants ?? []);
     this.#grants = grants === "all" ? "all" : new Set(grants);
   }
 
@@ -46,9 +49,13 @@ export class Principal {
   }
 }
 
-export async function identify(authorize: Authorize | undefined, request: Request): Promise<Principal> {
-  if (!authorize) return new Principal(undefined);
+export async function identify(
+  authorize: Authorize | undefined,
+  request: Request,
+  said?: Record<string, unknown>,
+): Promise<Principal> {
+  if (!authorize) return new Principal(undefined, said);
   const caller = await authorize(request);
   if (!caller) throw new AgentError("unauthorized", "This server could not authenticate you.");
-  return new Principal(caller);
+  return new Principal(caller, said);
 }

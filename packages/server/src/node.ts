@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { AgentError } from "@selvedge/core";
 import { toLimits } from "@selvedge/core/guards";
+import { configOf, withHostConfig } from "./host-config.ts";
 import { isLoopback } from "./check-request.ts";
 import { limitConnections } from "./limit-connections.ts";
 import { timeFor } from "./read-body.ts";
@@ -10,9 +11,9 @@ import { createServer, type Server } from "./server.ts";
 import { DEFAULT_SERVER_LIMITS, type ServerOptions } from "./server-options.ts";
 
 export interface ServeOptions extends ServerOptions {
-  /** Default: 4111. 0 picks a free port. */
+  /** Default: `server.port` of the host, or 4111. 0 picks a free port. */
   port?: number | undefined;
-  /** The address to listen on. Default: `127.0.0.1`. Other addresses need an authoriser. */
+  /** The address to listen on. Default: `server.host` of the host, or `127.0.0.1`. Other addresses need an authoriser. */
   hostname?: string | undefined;
 }
 
@@ -33,8 +34,10 @@ const CLOSE_MS = 5_000;
 const SWEEP_MS = 20;
 
 /** Listens for requests. Refuses a public address unless callers are authenticated. */
-export async function serve(options: ServeOptions): Promise<RunningServer> {
-  const { port = DEFAULT_PORT, hostname = "127.0.0.1", ...rest } = options;
+export async function serve(given: ServeOptions): Promise<RunningServer> {
+  const options = withHostConfig(given);
+  const config = configOf(options.mastra);
+  const { port = config.port ?? DEFAULT_PORT, hostname = config.host ?? "127.0.0.1", ...rest } = options;
   if (!options.authorize && !isLoopback(hostname)) {
     throw new AgentError(
       "invalid-argument",

@@ -1,4 +1,6 @@
+import { Memory } from "@selvedge/memory";
 import { ROUTE_LIST, type RouteName } from "@selvedge/protocol/routes";
+import { scriptedModel } from "@selvedge/testing";
 import { describe, expect, test } from "vitest";
 import { byHeader, frames, type Input, readUntil, served, type Served } from "./__fixtures__/served.ts";
 
@@ -140,6 +142,10 @@ const EXAMPLES: Examples = {
   updateWorkingMemory: (ids) => ({ ...thread(ids), body: { workingMemory: "x" } }),
   getObservationalMemory: ({ threadId }) => ({ query: { threadId } }),
   observationalMemoryBufferStatus: ({ threadId }) => ({ body: { threadId } }),
+  inspectObservationalMemory: thread,
+  workOnObservationalMemory: (ids) => ({ ...thread(ids), body: { action: "retry" } }),
+  forgetObservationalMemory: thread,
+  listObservationalGenerations: thread,
   searchMemory: ({ threadId }) => ({ query: { searchQuery: "secret", threadId } }),
   getThreadState: thread,
   listQueue: thread,
@@ -190,11 +196,18 @@ const EXAMPLES: Examples = {
   deleteResponse: ({ responseId }) => ({ params: { responseId } }),
 };
 
+/** The memory of an app that uses every route. */
+function observing(): Memory {
+  const observationalMemory = { model: scriptedModel(() => "<observations>\n- noted\n</observations>") };
+  const workingMemory = { enabled: true, scope: "thread" } as const;
+  return new Memory({ options: { lastMessages: 20, workingMemory, observationalMemory } });
+}
+
 async function victim(): Promise<{ world: Served; ids: Ids; state(): Promise<string> }> {
   const world = served(
     ({ index }) =>
       index === 0 || index === 2 ? { toolCalls: [{ toolName: "pay", input: { amount: 1 } }] } : "Hello.",
-    { authorize: byHeader },
+    { authorize: byHeader, agent: { memory: observing() } },
   );
   const { json, call } = world;
   const threadId = "ann-thread";

@@ -89,6 +89,16 @@ describe("agents", () => {
 });
 
 describe("threads", () => {
+  test("gives a reader that does not ask for events frames of data alone, with the numbers inside", async () => {
+    const { call } = served(["Hello"]);
+    const body = { messages: "Hi", memory: { thread: "t1", resource: "ann" } };
+    const response = await call("stream", { params: { agentId }, body, headers: { accept: "*/*" } });
+    const blocks = (await response.text()).split("\n\n").filter((block) => block.includes("data: "));
+    expect(blocks.filter((block) => !block.startsWith("data: "))).toEqual([]);
+    const seqs = blocks.map((block) => (JSON.parse(block.slice("data: ".length)) as { seq: number }).seq);
+    expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+  });
+
   test("a message is durable when it is answered, and its run is on the stream", async () => {
     const { call, json } = served(["One.", "Two."]);
     const stream = frames(await call("subscribe", { params: { agentId }, body: HERE }));

@@ -1,4 +1,4 @@
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { AgentError } from "@selvedge/core";
 import { toLimits } from "@selvedge/core/guards";
 import { checkId } from "@selvedge/core/storage";
@@ -14,6 +14,7 @@ import { APP_HANDLERS } from "./handlers/app-handlers.ts";
 import { MEMORY_HANDLERS } from "./handlers/memory-handlers.ts";
 import { THREAD_HANDLERS } from "./handlers/thread-handlers.ts";
 import { OPENAI_HANDLERS } from "./openai/openai-handlers.ts";
+import { type HostVariables, mountHost, saidOf, withHostConfig } from "./host-config.ts";
 import { readBody } from "./read-body.ts";
 import { DEFAULT_SERVER_LIMITS, type ServerLimits, type ServerOptions } from "./server-options.ts";
 import { findSubject, type Input, storageOf } from "./subject.ts";
@@ -40,18 +41,23 @@ type Entry = AnyRoute & { readonly name: RouteName };
  */
 export class Server {
   readonly #app: App;
-  readonly #hono = new Hono();
+  readonly #hono = new Hono<HostVariables>();
   readonly #authorize: Authorize | undefined;
   readonly #rules: RequestRules;
   readonly #limits: ServerLimits;
 
-  constructor(options: ServerOptions) {
-    if (!options?.mastra)
+  constructor(given: ServerOptions) {
+    if (!given?.mastra)
       throw new AgentError("invalid-argument", "A server needs a host: createServer({ mastra }).");
+    const options = withHostConfig(given);
     this.#authorize = options.authorize;
     this.#rules = toRules(options);
     this.#limits = toLimits(DEFAULT_SERVER_LIMITS, options.limits);
     this.#app = new App(options, this.#limits);
+    this.#hono.onError((error) => this.#refuse(error, false));
+    mountHost(this.#hono, options.mastra, (context) =>
+      identify(this.#authorize, context.req.raw, saidOf(context)),
+    );
     for (const route of ROUTE_LIST) this.#mount(route);
     if (options.studio !== undefined) this.#mountStudio(options.studio);
     this.#hono.notFound(({ req }) =>
@@ -90,8 +96,8 @@ export class Server {
     const checks = toChecks(route);
     const handle: AnyHandler = HANDLERS[route.name];
     const methods = route.method === "ALL" ? ["GET", "POST", "DELETE"] : [route.method];
-    this.#hono.on(methods, [route.path], ({ req }) =>
-      this.#answer(route, checks, handle, req.raw, req.param() as Record<string, string>),
+    this.#hono.on(methods, [route.path], (context) =>
+      this.#answer(route, checks, handle, context, context.req.param() as Record<string, string>),
     );
   }
 
@@ -107,16 +113,17 @@ export class Server {
     route: Entry,
     checks: Checks,
     handle: AnyHandler,
-    request: Request,
+    context: Context<HostVariables>,
     params: Record<string, string>,
   ): Promise<Response> {
+    const request = context.req.raw;
     let inspects = false;
     let leave = () => {};
     try {
       const caller =
         route.owner === "public"
           ? new Principal({ resourceId: "nobody" })
-          : await identify(this.#authorize, request);
+          : await identify(this.#authorize, request, saidOf(context));
       inspects = caller.has("inspect");
       if (route.owner !== "public") leave = this.#app.enter(caller);
       const input = await this.#read(route, checks, request, params);

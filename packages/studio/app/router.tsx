@@ -23,25 +23,33 @@ interface GoOptions {
 }
 
 interface Router extends Place {
+  /** Rises with every step, also with one to the same place. */
+  visit: number;
   go(to: string, options?: GoOptions): void;
 }
 
 const RouterContext = createContext<Router | undefined>(undefined);
 
 export function RouterProvider({ children }: { children: ReactNode }): ReactNode {
-  const [href, setHref] = useState(() => location.pathname + location.search);
+  const [{ href, visit }, setPlace] = useState({ href: location.pathname + location.search, visit: 0 });
+  const arrive = useCallback(
+    () => setPlace((before) => ({ href: location.pathname + location.search, visit: before.visit + 1 })),
+    [],
+  );
   useEffect(() => {
-    const onPop = (): void => setHref(location.pathname + location.search);
-    addEventListener("popstate", onPop);
-    return () => removeEventListener("popstate", onPop);
-  }, []);
-  const go = useCallback((to: string, { replace, fresh }: GoOptions = {}) => {
-    const state = fresh ? { fresh } : null;
-    if (replace) history.replaceState(state, "", to);
-    else history.pushState(state, "", to);
-    setHref(location.pathname + location.search);
-  }, []);
-  const router = useMemo(() => ({ ...toPlace(href), go }), [href, go]);
+    addEventListener("popstate", arrive);
+    return () => removeEventListener("popstate", arrive);
+  }, [arrive]);
+  const go = useCallback(
+    (to: string, { replace, fresh }: GoOptions = {}) => {
+      const state = fresh ? { fresh } : null;
+      if (replace) history.replaceState(state, "", to);
+      else history.pushState(state, "", to);
+      arrive();
+    },
+    [arrive],
+  );
+  const router = useMemo(() => ({ ...toPlace(href), visit, go }), [href, visit, go]);
   return <RouterContext value={router}>{children}</RouterContext>;
 }
 

@@ -41,6 +41,8 @@ async function oldThread(
         run_id: "old",
         chunks: [{ type: "start" }],
         created_at: 1_000 + index,
+        // Every other piece is the last of a run.
+        ...((pieces - index) % 2 === 1 && { rested_at: 1_000 + index }),
       },
     })),
     {

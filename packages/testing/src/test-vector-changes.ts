@@ -149,6 +149,27 @@ export function testVectorChanges(test: VectorTest): void {
     expect(await vector.describeIndex({ indexName })).toMatchObject({ count: 0 });
   });
 
+  test("changes all entries that match a filter, and refuses an empty one", async (vector) => {
+    await axes(vector);
+    const update = { metadata: { axis: "moved" } };
+    for (const options of [{}, { filter: {} }, { id: "x", filter: { axis: "z" } }]) {
+      const refused = vector.updateVector({ indexName, ...options, update });
+      await expect(refused).rejects.toMatchObject({ code: "invalid-argument" });
+    }
+    await vector.updateVector({ indexName, filter: { axis: { $in: ["x", "y"] } }, update });
+    const moved = await vector.query({ indexName, queryVector: [1, 1, 1], filter: { axis: "moved" } });
+    expect(moved.map(({ id }) => id).toSorted()).toEqual(["x", "y"]);
+    await vector.updateVector({ indexName, filter: { axis: "nowhere" }, update });
+  });
+
+  test("empties an index and keeps it", async (vector) => {
+    await axes(vector);
+    await vector.truncateIndex({ indexName });
+    expect(await vector.describeIndex({ indexName })).toMatchObject({ count: 0, dimension: 3 });
+    expect(await vector.query({ indexName, queryVector: [1, 0, 0] })).toEqual([]);
+    await expect(vector.truncateIndex({ indexName: "none" })).rejects.toMatchObject({ code: "not-found" });
+  });
+
   test("hands out copies", async (vector) => {
     const metadata = { list: [1] };
     await vector.createIndex({ indexName, dimension: 1 });

@@ -52,6 +52,7 @@ const FILTERS: [VectorFilter, string[]][] = [
   [{ v: { $contains: 5 } }, ["arr"]],
   [{ v: { $contains: "x" } }, ["arr", "text"]],
   [{ v: { $contains: ["x", 5] } }, ["arr"]],
+  [{ v: { $all: ["x", 5] } }, ["arr"]],
   [{ v: { $contains: "\u{1F600}" } }, ["text"]],
   [{ v: { $contains: "%" } }, []],
   [{ v: { $contains: true } }, ["arr"]],

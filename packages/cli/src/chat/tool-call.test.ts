@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { diffLines } from "./diff-lines.ts";
+import { diffLines } from "@selvedge/protocol";
 import { describeCall, diffOf, type ShownCall } from "./tool-call.ts";
 
 const call = (more: Partial<ShownCall>): ShownCall => ({

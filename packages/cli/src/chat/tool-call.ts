@@ -1,5 +1,5 @@
 import { countOf } from "../count-of.ts";
-import { type DiffLine, diffLines } from "./diff-lines.ts";
+import { type DiffLine, diffLines } from "@selvedge/protocol";
 import { oneLine, printable } from "./printable.ts";
 
 /** A tool call as a chat shows it. */

@@ -3,6 +3,7 @@ import { createNotificationInboxTool } from "@selvedge/core/notifications";
 import type { Storage } from "@selvedge/core/storage";
 import { Memory } from "@selvedge/memory";
 import type { ModelChoice } from "../choose-model.ts";
+import { demoObserver } from "./demo-observer.ts";
 import { calculator, createWriteNote, currentTime, wait } from "./demo-tools.ts";
 import { notesLane } from "./notes-lane.ts";
 
@@ -10,20 +11,33 @@ export interface DemoAgentOptions {
   choice: ModelChoice;
   storage: Storage;
   notesFile: string;
+  /** How long the scripted observer takes. */
+  observesMs?: number;
 }
 
 const INSTRUCTIONS = `You are a helpful assistant. Answer briefly, in Markdown.
 Use the tools when they help: they know the time, calculate exactly, keep notes and list your notifications.`;
 
 /** The agent of a newcomer: one of everything that a thread can carry. */
-export async function createDemoAgent({ choice, storage, notesFile }: DemoAgentOptions): Promise<{
-  agent: Agent;
-  memory: Memory;
-}> {
+export async function createDemoAgent({
+  choice,
+  storage,
+  notesFile,
+  observesMs,
+}: DemoAgentOptions): Promise<{ agent: Agent; memory: Memory }> {
   const scripted = choice.scripted === true;
   const memory = new Memory({
     storage,
-    options: { lastMessages: 40, threads: { generateTitle: true } },
+    options: {
+      lastMessages: 12,
+      threads: { generateTitle: true },
+      // Low, so that a newcomer sees messages become notes after a few turns.
+      observationalMemory: {
+        model: scripted ? demoObserver(observesMs) : choice.model,
+        observation: { messageTokens: scripted ? 800 : 4_000, blockAfter: 5 },
+        reflection: { observationTokens: scripted ? 500 : 4_000 },
+      },
+    },
   });
   const inbox = createNotificationInboxTool({ storage: await storage.getStore("notifications") });
   const writeNote = createWriteNote(notesFile);

@@ -1,5 +1,6 @@
 import { scriptedModel, type ScriptedCall, type ScriptedModel, type ScriptedReply } from "@selvedge/testing";
 import { countOf } from "../count-of.ts";
+import { gist, notedWords } from "./demo-observer.ts";
 import { type DemoStep, nextOfScout, nextOfTrip } from "./demo-trip.ts";
 
 type Prompt = ScriptedCall["prompt"];
@@ -32,7 +33,7 @@ const WHAT_TO_TRY = `Try one of these:
 - **count to 8** takes a while: steer it, queue something, or stop it
 - **ask me something** asks you a question, and a different kind each time
 - **plan a trip** asks where to, makes a plan, and carries it out when you approve it
-- **what did I say?** shows that the conversation is remembered, also after a restart`;
+- **what did I say first?** shows that the conversation is remembered, also after a restart`;
 
 /** Whether a memory wants a name for a thread. */
 function isForTitle(prompt: Prompt): boolean {
@@ -68,7 +69,18 @@ function findReply(whole: Prompt): ScriptedReply {
   if (last?.role === "tool") return say(aboutResult(last));
   const said = userTexts(prompt);
   const text = said.at(-1) ?? "";
-  return aboutSignal(text) ?? aboutWords(text, said.slice(0, -1));
+  return aboutSignal(text) ?? aboutWords(text, allWords(prompt, said.slice(0, -1)));
+}
+
+/** What the user said before, oldest first: in notes on messages that left the prompt, then in the prompt. */
+function allWords(prompt: Prompt, inPrompt: readonly string[]): string[] {
+  const noted = prompt.flatMap((message) => (message.role === "system" ? notedWords(message.content) : []));
+  const said = inPrompt.filter((text) => !isSignal(text));
+  // Notes also cover the newest messages that stay in the prompt.
+  const known = said.map(gist);
+  let both = Math.min(noted.length, known.length);
+  while (both > 0 && noted.slice(-both).some((words, index) => words !== known[index])) both--;
+  return [...noted.slice(0, noted.length - both), ...said];
 }
 
 /** Whether the last words ask for something else than what goes on. */
@@ -82,7 +94,7 @@ function aboutWords(text: string, earlier: readonly string[]): ScriptedReply {
   if (note !== undefined) return call("I'll write that down if you let me.", "write-note", { text: note });
   if (/\bask me\b/i.test(text)) return call("I have a question.", "ask_user", nextQuestion(earlier));
   if (/what (did|have) i (say|said|tell|told|ask|write|written)|remember|earlier/i.test(text)) {
-    return say(aboutHistory(earlier));
+    return say(/\bfirst\b/i.test(text) ? aboutFirst(earlier) : aboutHistory(earlier));
   }
   if (/\b(inbox|notifications?)\b/i.test(text)) {
     return call("I will check the inbox.", "notification-inbox", { action: "list" });
@@ -208,6 +220,11 @@ function aboutInbox(records: readonly Record<string, unknown>[]): string {
       `| ${["source", "priority", "status", "summary"].map((key) => String(record[key])).join(" | ")} |`,
   );
   return `The inbox has:\n\n| source | priority | status | summary |\n| --- | --- | --- | --- |\n${rows.join("\n")}`;
+}
+
+function aboutFirst([first]: readonly string[]): string {
+  if (first === undefined) return "This is your first message in this conversation.";
+  return `The first thing you said was: "${shorten(first, 80)}"`;
 }
 
 function aboutHistory(earlier: readonly string[]): string {

@@ -10,6 +10,7 @@ import { registerProjectModules } from "./project-modules.ts";
  * ready, and ends when it is told to or when the supervisor is gone.
  */
 
+const DEFAULT_PORT = 4111;
 const PORTS_TO_TRY = 20;
 /** How long what is under way may take to end; the supervisor is less patient. */
 const CLOSE_MS = 5000;
@@ -26,7 +27,8 @@ async function start(): Promise<void> {
   registerProjectModules((file) => tell({ kind: "file", file }));
   const { entry } = settings;
   const { mastra, about } = entry === undefined ? await demo() : await project(entry);
-  const server = await listen((port) =>
+  const first = settings.port ?? mastra.getServer?.()?.port ?? DEFAULT_PORT;
+  const server = await listen(first, (port) =>
     serve({ mastra, hostname: settings.host, port, studio: studioFolder() }),
   );
   let closing: Promise<void> | undefined;
@@ -58,8 +60,8 @@ async function project(
   return { mastra, about: "" };
 }
 
-async function listen(open: (port: number) => Promise<RunningServer>): Promise<RunningServer> {
-  for (let port = settings.port, tries = 1; ; port++, tries++) {
+async function listen(first: number, open: (port: number) => Promise<RunningServer>): Promise<RunningServer> {
+  for (let port = first, tries = 1; ; port++, tries++) {
     try {
       return await open(port);
     } catch (error) {

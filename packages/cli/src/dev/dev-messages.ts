@@ -3,8 +3,8 @@ export interface DevSettings {
   /** The module that exports `mastra`; the demo when absent. */
   entry: string | undefined;
   host: string;
-  /** The first port to try. */
-  port: number;
+  /** The first port to try; `undefined` means that of the project, or 4111. */
+  port: number | undefined;
   /** Whether a port that is taken may be passed over. */
   anyPort: boolean;
   model: string | undefined;

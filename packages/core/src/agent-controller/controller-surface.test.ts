@@ -2,10 +2,14 @@ import { Memory } from "@selvedge/memory";
 import { scriptedModel } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
 import { Agent } from "../agent/agent.ts";
+import { ScriptedBrowser } from "../browser/__fixtures__/scripted-browser.ts";
+import { AgentError } from "../errors.ts";
 import { silentLogger } from "../logger.ts";
+import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import { createTool } from "../tool/tool.ts";
 import { call, controllerWith, Listener, systemOf, toolsOf } from "./__fixtures__/controller-with.ts";
 import { AgentController } from "./agent-controller.ts";
+import { FILES_STATE } from "./modified-files.ts";
 import type { AgentControllerRequestContext } from "./request-context.ts";
 
 const open = { id: "s", ownerId: "o" };
@@ -228,6 +232,22 @@ describe("what a run of a session is made of", () => {
     expect(seen).toContain(mine);
   });
 
+  it("offers the tools of its browser by category, and follows it on a lane", async () => {
+    const browser = new ScriptedBrowser();
+    const script = [call("browser_goto", { url: "https://a.test/" }), "Open.", "Still open."];
+    const builtIn = { toolCategoryResolver: undefined as never };
+    const { controller, model } = controllerWith(script, { browser, ...builtIn });
+    const session = await controller.createSession(open);
+    await session.permissions.setForCategory({ category: "read", policy: "allow" });
+    await session.permissions.setForCategory({ category: "execute", policy: "deny" });
+    await session.sendMessage({ content: "Go" });
+    expect(toolsOf(model, 0)).toContain("browser_goto");
+    expect(toolsOf(model, 0)).not.toContain("browser_click");
+    expect(systemOf(model, 0)).toContain("You have a web browser.");
+    expect(JSON.stringify(model.calls.at(-1)!.prompt)).toContain("URL: https://a.test/");
+    expect(controller.getToolCategory({ toolName: "browser_evaluate" })).toBe("execute");
+  });
+
   it("works without a browser that cannot be made, and says so", async () => {
     const { controller } = controllerWith(["Hi."], {
       browser: () => {
@@ -366,6 +386,26 @@ describe("a session", () => {
     const again = await elsewhere.createSession(open);
     expect(again.displayState.get()).toEqual(session.displayState.get());
     expect(again.displayState.get().modifiedFiles).toEqual(modifiedFiles);
+  });
+
+  it("shows no files of a step that could not be stored", async () => {
+    class FullDisk extends InMemoryStorage {
+      override async commit(...[writes, options]: Parameters<InMemoryStorage["commit"]>) {
+        if (writes.some((write) => write.op === "insert" && write.row["type"] === FILES_STATE))
+          throw new AgentError("storage-failed", "The disk is full.");
+        return super.commit(writes, options);
+      }
+    }
+    const storage = new FullDisk();
+    const { controller } = controllerWith([call("write", { path: "a.txt" }), "Done."], {
+      storage,
+      initialState: { yolo: true },
+    });
+    const session = await controller.createSession(open);
+    await session.sendMessage({ content: "Go" });
+    const elsewhere = await controllerWith([], { storage }).controller.createSession(open);
+    expect(session.displayState.get()).toEqual(elsewhere.displayState.get());
+    expect(session.displayState.get().modifiedFiles).toEqual(new Map());
   });
 
   it("leaves a call waiting where the answer does not fit, and says why", async () => {

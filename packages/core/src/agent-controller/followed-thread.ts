@@ -262,6 +262,6 @@ export class FollowedThread {
   }
 }
 
-function shownFacts({ tokenUsage, tasks }: AgentControllerDisplayState): string {
-  return JSON.stringify([tokenUsage.totalTokens, tasks]);
+function shownFacts({ tokenUsage, tasks, modifiedFiles }: AgentControllerDisplayState): string {
+  return JSON.stringify([tokenUsage.totalTokens, tasks, [...modifiedFiles]]);
 }

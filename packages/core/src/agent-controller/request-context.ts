@@ -1,3 +1,4 @@
+import type { DataChunk } from "@selvedge/protocol";
 import { currentRun } from "../run/current-run.ts";
 import type { StoredSession } from "./session-domain.ts";
 import type { AgentControllerWorkspace } from "./config.ts";
@@ -30,5 +31,11 @@ export interface AgentControllerRequestContext {
 
 /** Puts an event on the stream of the run that this code is part of. */
 export function emitOnStream(event: AgentControllerEvent): void {
-  void currentRun()?.stream.custom({ type: "data-controller-event", data: event, transient: true });
+  void currentRun()?.stream.custom(controllerChunk(event));
+}
+
+/** An event as a chunk of the run that this code is part of. */
+export function controllerChunk(event: AgentControllerEvent): DataChunk {
+  const runId = currentRun()?.spec.runId ?? "";
+  return { type: "data-controller-event", data: event, transient: true, runId, from: "AGENT" };
 }

@@ -6,9 +6,8 @@ import type { ModelConfig } from "../model/model.ts";
 import type { NotificationsConfig } from "../notification/delivery-policy.ts";
 import type { Processor } from "../processor/processor.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
-import type { StepRecord } from "../run/run-journal.ts";
+import type { StepAddition, StepRecord } from "../run/run-journal.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
-import type { Write } from "../storage/storage.ts";
 import type { Schema } from "../schema/schema.ts";
 import type { System } from "../system.ts";
 import type { ToolsInput } from "../tool/tool.ts";
@@ -16,6 +15,8 @@ import type { ToolPayloadTransformPolicy } from "../tool/transform.ts";
 import type { Agent } from "./agent.ts";
 import type { DynamicArgument } from "./dynamic.ts";
 import type { ThreadLimits } from "../thread/threads.ts";
+import type { MastraBrowser } from "../browser/mastra-browser.ts";
+import type { InlineSkill } from "../workspace/skills/skill.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
 /** Which fields an external editor may override. Stored for it; nothing here acts on it. */
@@ -46,8 +47,8 @@ export interface RunProfile {
   options?: AgentExecutionOptions;
   /** Stored with the run when it starts, and passed back when it is continued. */
   pinned: Record<string, JSONValue>;
-  /** Writes that belong to a step, for the commit that stores it. */
-  alongside?: ((step: StepRecord) => Promise<readonly Write[]>) | undefined;
+  /** What belongs to a step, for the commit that stores it. */
+  alongside?: ((step: StepRecord) => Promise<StepAddition>) | undefined;
 }
 
 /** An agent's configuration. Every function form is called once per run. */
@@ -66,6 +67,10 @@ export interface AgentConfig<Id extends string = string, Tools extends ToolsInpu
   agents?: DynamicArgument<Record<string, Agent<any, any>>>;
   /** Files for the agent, as tools. Default: the host's. */
   workspace?: DynamicArgument<Workspace>;
+  /** A web browser for the agent, as tools. Default: the workspace's. */
+  browser?: DynamicArgument<MastraBrowser>;
+  /** Instructions for certain tasks, made by `createSkill`. They take precedence over those of the workspace. */
+  skills?: DynamicArgument<InlineSkill[]>;
   /** Stored; running them as tools is later work. */
   workflows?: DynamicArgument<Record<string, any>>;
   transform?: ToolPayloadTransformPolicy;

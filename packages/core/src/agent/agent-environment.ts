@@ -6,6 +6,7 @@ import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import type { Storage } from "../storage/storage.ts";
 import { realSystem, type System } from "../system.ts";
 import { openThreads, type RunCarrier, type Threads } from "../thread/threads.ts";
+import type { TelemetrySettings } from "../telemetry/telemetry.ts";
 import { ToolCompiler } from "../tool/tool-set.ts";
 import type { AgentConfig, ThreadsConfig } from "./agent-config.ts";
 import { type DynamicArgument, type DynamicContext, resolveDynamic } from "./dynamic.ts";
@@ -16,6 +17,7 @@ export interface AgentHost {
   readonly logger?: Logger | undefined;
   readonly system?: System | undefined;
   readonly threads?: ThreadsConfig | undefined;
+  readonly telemetry?: TelemetrySettings | undefined;
   readonly durableContextKeys?: readonly string[] | undefined;
   getStorage(): MastraMemory["storage"];
 }
@@ -37,6 +39,7 @@ export class AgentEnvironment {
   readonly #opened = new Set<Threads>();
   #host: AgentHost | undefined;
   #ephemeral: Storage | undefined;
+  #warned = false;
 
   /** `carrier` carries out the runs of the agent's threads. */
   constructor(id: string, config: AgentConfig, carrier: () => RunCarrier) {
@@ -98,6 +101,12 @@ export class AgentEnvironment {
     const { memory } = this.config;
     if (typeof memory !== "function") return this.threadsOf(memory?.storage);
     return this.memory().then((resolved) => this.threadsOf(resolved?.storage));
+  }
+
+  warnOnce(words: string): void {
+    if (this.#warned) return;
+    this.#warned = true;
+    this.logger.warn(words);
   }
 
   /** The threads of a store, which this agent serves. Without a store, they are in this process alone. */

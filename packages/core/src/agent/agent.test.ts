@@ -262,11 +262,18 @@ describe("Agent", () => {
     ).rejects.toThrow(/Pass only one of/);
   });
 
-  it("needs a memory for a thread, a thread for a resource, and storage for a memory", async () => {
+  it("runs on a thread without memory, and warns once that nothing is remembered", async () => {
+    const warnings: string[] = [];
+    const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) };
+    const { agent, model } = agentWith(["one", "two"], { logger });
+    expect((await agent.generate("first", { memory: { thread: "t", resource: "r" } })).text).toBe("one");
+    expect((await agent.generate("second", { memory: { thread: "t", resource: "r" } })).text).toBe("two");
+    expect(model.calls[1]!.prompt.filter(({ role }) => role !== "system")).toHaveLength(1);
+    expect(warnings).toEqual([expect.stringMatching(/thread "t" but has no memory/)]);
+  });
+
+  it("needs a thread for a resource, and storage for a memory", async () => {
     const { agent } = agentWith(["ok"]);
-    await expect(agent.generate("hi", { memory: { thread: "t" } })).rejects.toMatchObject({
-      code: "memory-required",
-    });
     await expect(agent.generate("hi", { resourceId: "r" })).rejects.toMatchObject({
       code: "invalid-argument",
     });

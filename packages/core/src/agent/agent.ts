@@ -2,8 +2,10 @@ import { AgentError, showValue } from "../errors.ts";
 import type { MastraMemory } from "../memory/memory.ts";
 import type { MessagesInput } from "../message/message-input.ts";
 import type { Instructions } from "../message/system-message.ts";
-import type { ModelConfig } from "../model/model.ts";
+import type { LanguageModel, ModelConfig, ModelFallback } from "../model/model.ts";
+import { resolveModel } from "../model/resolve-model.ts";
 import type { NotificationSignalInput } from "../notification/notification-input.ts";
+import type { RequestContext } from "../request-context/request-context.ts";
 import { refuseTooDeep } from "../run/current-run.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { Schema } from "../schema/schema.ts";
@@ -184,6 +186,29 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     });
   }
 
+  /** Continues a suspended tool call with data and returns the rest of its run as a stream. */
+  resumeStream(resumeData: unknown, options: Omit<AnswerCallOptions, "resumeData">): Promise<RunOutput> {
+    return this.approveToolCall({ ...options, resumeData } as AnswerCallOptions);
+  }
+
+  /** Like `resumeStream()`, and runs to the end. */
+  async resumeGenerate(
+    resumeData: unknown,
+    options: Omit<AnswerCallOptions, "resumeData">,
+  ): Promise<FullOutput> {
+    return (await this.resumeStream(resumeData, options)).getFullOutput();
+  }
+
+  /** Like `approveToolCall()`, and runs to the end. */
+  async approveToolCallGenerate(options: AnswerCallOptions): Promise<FullOutput> {
+    return (await this.approveToolCall(options)).getFullOutput();
+  }
+
+  /** Like `declineToolCall()`, and runs to the end. */
+  async declineToolCallGenerate(options: AnswerCallOptions & { reason?: string }): Promise<FullOutput> {
+    return (await this.declineToolCall(options)).getFullOutput();
+  }
+
   async listSuspendedRuns(
     options: ListSuspendedRunsOptions = {},
   ): Promise<{ runs: SuspendedRun[]; total: number }> {
@@ -236,6 +261,14 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return output.getFullOutput();
   }
 
+  /** The same as `stream()`: a run does not end before the work it started. */
+  streamUntilIdle<const Output extends Schema | undefined = undefined>(
+    messages: MessagesInput,
+    options?: AgentExecutionOptions<Output>,
+  ): Promise<RunOutput<Output>> {
+    return this.stream(messages, options);
+  }
+
   /** @deprecated The older spelling of `stream()`, with `defaultStreamOptionsLegacy` under its options. */
   async streamLegacy<const Output extends Schema | undefined = undefined>(
     messages: MessagesInput,
@@ -270,6 +303,27 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
 
   getModel(options?: ContextOptions): Promise<ModelConfig> {
     return this.#resolve(this.#config.model, options);
+  }
+
+  /** The list of fallbacks; `null` where the agent has a single model. */
+  async getModelList(requestContext?: RequestContext): Promise<ModelFallback[] | null> {
+    const model = await this.getModel(requestContext && { requestContext });
+    return Array.isArray(model) ? model : null;
+  }
+
+  /** The model object behind the agent's `model` setting: the first of a list. */
+  async getLLM(options?: ContextOptions & { model?: DynamicArgument<ModelConfig> }): Promise<{
+    getModel(): LanguageModel;
+    getModelId(): string;
+    getProvider(): string;
+  }> {
+    const [first] = await resolveModel(await this.#resolve(options?.model ?? this.#config.model, options));
+    const { model } = first!;
+    return {
+      getModel: () => model,
+      getModelId: () => model.modelId,
+      getProvider: () => model.provider,
+    };
   }
 
   getDescription(): string {

@@ -58,7 +58,7 @@ export async function continueRun(
     for (const answer of answers) checkOpen(threadId, answer.toolCallId, calls);
     return { writes: [] };
   };
-  const newRunId = system.newId();
+  const newRunId = system.newId({ idType: "run", source: "agent", threadId, resourceId });
   const admitted = await threads.send(
     { threadId, resourceId },
     {

@@ -6,6 +6,10 @@ import { toSystemMessages } from "../message/system-message.ts";
 import { DEFAULT_MODEL_LIMITS, type ModelCandidate, type ModelConfig } from "../model/model.ts";
 import { resolveModel } from "../model/resolve-model.ts";
 import type { Processor } from "../processor/processor.ts";
+import { BrowserContextProcessor } from "../browser/browser-context-processor.ts";
+import type { MastraBrowser } from "../browser/mastra-browser.ts";
+import type { System } from "../system.ts";
+import type { WorkspaceSkills } from "../workspace/skills/workspace-skills.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { RequestContext, RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-context/request-context.ts";
 import { isInsideRun, refuseOwnThread } from "../run/current-run.ts";
@@ -79,21 +83,36 @@ export async function resolveRun(
   const maxRetries = options.maxRetries ?? options.modelSettings?.maxRetries ?? config.maxRetries;
   if (maxRetries !== undefined) options.maxRetries = maxRetries;
   if (config.maxProcessorRetries !== undefined) options.maxProcessorRetries ??= config.maxProcessorRetries;
-  const model = options.model ?? (await resolveDynamic(config.model, context));
+  const model = await resolveEntries(options.model ?? (await resolveDynamic(config.model, context)), context);
   const list = new MessageList(system);
-  const workspace = await workspaceOf(environment, config, context);
+  const agentSkills = config.skills ? await resolveDynamic(config.skills, context) : [];
+  const workspace =
+    (await workspaceOf(environment, config, context)) ??
+    (agentSkills.length > 0 ? await emptyWorkspace(system) : undefined);
+  const browser = config.browser ? await resolveDynamic(config.browser, context) : workspace?.browser;
+  const forWorkspace = { requestContext, agentSkills };
   list.setSystemMessages([
     ...toSystemMessages(options.instructions ?? (await resolveDynamic(config.instructions, context))),
-    ...toSystemMessages(workspace?.getInstructions()),
+    ...toSystemMessages(await workspace?.getInstructionsAsync(forWorkspace)),
     ...toSystemMessages(options.system),
   ]);
   if (options.context !== undefined) list.add(options.context, "context");
   list.add(input, "input");
-  const runId = options.runId ?? system.newId();
+  const runId = options.runId ?? system.newId({ idType: "run", source: "agent", entityId: environment.id });
   const memory = await openMemory(environment, options, context, model, runId, start);
-  const tools = await collectTools(environment, config, options, context, memory, workspace);
-  const telemetry = await openTelemetry(options.telemetry);
-  const inputProcessors = await processors("inputProcessors", options, config, context);
+  workspace?.useStorage(memory?.storage);
+  const given = {
+    ...(await workspace?.tools(forWorkspace)),
+    // The tools of a session are those that its rules offer.
+    ...(config.profile ? undefined : browser?.getTools()),
+  };
+  const tools = await collectTools(environment, config, options, context, memory, given);
+  const telemetry = await openTelemetry(options.telemetry ?? environment.host?.telemetry);
+  const skills = await workspace?.resolveSkills(forWorkspace);
+  const inputProcessors = [
+    ...(await processors("inputProcessors", options, config, context)),
+    ...(skills ? [await skillCommand(skills)] : []),
+  ];
   const outputProcessors = await processors("outputProcessors", options, config, context);
   if (!config.memory) checkLanes(config, inputProcessors);
   return {
@@ -109,13 +128,18 @@ export async function resolveRun(
     options,
     requestContext,
     mastra,
+    belongings: { ...(workspace && { workspace }), ...(browser && { browser }) },
     threadId: memory?.target.threadId,
     resourceId: memory?.target.resourceId,
     journal: memory?.journal,
     storage: memory?.storage,
     mayWait: options.asTool !== true,
     signals: start?.signals ?? [],
-    inputProcessors: [...(memory?.parts.inputProcessors ?? []), ...inputProcessors],
+    inputProcessors: [
+      ...(memory?.parts.inputProcessors ?? []),
+      ...inputProcessors,
+      ...browserContext(browser, inputProcessors),
+    ],
     outputProcessors: [...outputProcessors, ...(memory?.parts.outputProcessors ?? [])],
     limits: options.limits ? { ...DEFAULT_RUN_LIMITS, ...options.limits } : DEFAULT_RUN_LIMITS,
     transform: openTransform(config, tools),
@@ -126,6 +150,14 @@ export async function resolveRun(
     alongside: profile?.alongside,
     park,
   };
+}
+
+/** The models of a list of fallbacks may be functions, too. */
+async function resolveEntries(model: ModelConfig, context: DynamicContext): Promise<ModelConfig> {
+  if (!Array.isArray(model) || !model.some((entry) => typeof entry?.model === "function")) return model;
+  return Promise.all(
+    model.map(async (entry) => ({ ...entry, model: await resolveDynamic(entry.model, context) })),
+  );
 }
 
 async function profileOf(
@@ -242,12 +274,7 @@ async function openMemory(
     );
   }
   const memory = config.memory && (await resolveDynamic(config.memory, context));
-  if (!memory) {
-    throw new AgentError(
-      "memory-required",
-      `Agent "${config.name}" was given thread "${threadId}" but has no memory. Pass memory: new Memory({ storage }) to the agent.`,
-    );
-  }
+  if (!memory) return openLiveThread(environment, options, context, threadId, runId);
   const storage = requireStorage(memory, environment);
   await storage.init();
   const details = typeof asked === "object" ? asked : undefined;
@@ -276,6 +303,23 @@ async function openMemory(
     agent: environment.memoryAgent(storage),
   });
   return { storage, target, parts, journal };
+}
+
+/** A thread of an agent without memory: runs on it go one after another and can be followed, but nothing is stored. */
+async function openLiveThread(
+  environment: AgentEnvironment,
+  options: AgentExecutionOptions,
+  { requestContext }: DynamicContext,
+  threadId: string,
+  runId: string,
+): Promise<OpenMemory> {
+  environment.warnOnce(
+    `Agent "${environment.name}" was given thread "${threadId}" but has no memory, so nothing is remembered. Pass memory: new Memory({ storage }) to the agent.`,
+  );
+  const target = { threadId, resourceId: namedResource(options, requestContext) ?? threadId };
+  const { storage } = environment.threadsOf(undefined);
+  refuseOwnThread(storage, threadId);
+  return { target, parts: NO_PARTS, journal: await join(environment, storage, target, { runId, options }) };
 }
 
 /** A place in the queue of a thread, for a run that stores what it does. */
@@ -327,15 +371,19 @@ async function findResource(
   { requestContext }: DynamicContext,
   threadId: string,
 ): Promise<string> {
-  const said = requestContext.get(RESOURCE_ID_KEY) ?? options.memory?.resource ?? options.resourceId;
-  if (typeof said === "string" && said !== "") return said;
-  if (said !== undefined)
-    throw new AgentError(
-      "invalid-argument",
-      `memory.resource must be a non-empty string, got ${showValue(said)}.`,
-    );
+  const said = namedResource(options, requestContext);
+  if (said !== undefined) return said;
   const domain = await memory.storage?.getStore("memory");
   return (await domain?.getThreadById({ threadId }))?.resourceId ?? threadId;
+}
+
+function namedResource(options: AgentExecutionOptions, requestContext: RequestContext): string | undefined {
+  const said = requestContext.get(RESOURCE_ID_KEY) ?? options.memory?.resource ?? options.resourceId;
+  if (said === undefined || (typeof said === "string" && said !== "")) return said;
+  throw new AgentError(
+    "invalid-argument",
+    `memory.resource must be a non-empty string, got ${showValue(said)}.`,
+  );
 }
 
 /** The agent's workspace, or the host's. */
@@ -350,13 +398,30 @@ async function workspaceOf(
   return (host as { getWorkspace?(): Workspace | undefined } | undefined)?.getWorkspace?.();
 }
 
+/** Without memory it has no lane and adds only its line to the system message. */
+function browserContext(browser: MastraBrowser | undefined, own: readonly Processor[]): Processor[] {
+  if (!browser || own.some(({ id }) => id === "browser-context")) return [];
+  return [new BrowserContextProcessor({ browser })];
+}
+
+/** For the skills of an agent without a workspace. Loaded on use: most agents have none. */
+async function emptyWorkspace(system: System): Promise<Workspace> {
+  const { Workspace } = await import("../workspace/workspace.ts");
+  return new Workspace({ skills: [], system });
+}
+
+async function skillCommand(skills: WorkspaceSkills): Promise<Processor> {
+  const { SkillCommand } = await import("../workspace/skills/skill-command.ts");
+  return new SkillCommand(skills);
+}
+
 async function collectTools(
   environment: AgentEnvironment,
   config: AgentConfig,
   options: AgentExecutionOptions,
   context: DynamicContext,
   memory: OpenMemory | undefined,
-  workspace: Workspace | undefined,
+  given: ToolsInput,
 ): Promise<ToolSet> {
   const { compiler, subagents, logger } = environment;
   // Where this run can wait, its subagents can.
@@ -368,7 +433,7 @@ async function collectTools(
   for (const words of compiler.hidden(options.toolsets ?? {})) logger.warn(words);
   return compiler.prepare([
     memory?.parts.tools,
-    workspace && (await workspace.tools(context)),
+    given,
     own,
     agents && subagents.toolsFor(agents, storage),
     ...Object.values(options.toolsets ?? {}),

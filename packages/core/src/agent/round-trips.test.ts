@@ -95,6 +95,20 @@ describe("the ways to the store", () => {
     expect(driver.legs[1]!.commits).toBe(1);
   });
 
+  it("of a woken run are none to read after the model is asked, even if somebody reads along", async () => {
+    const { agent, driver } = await onCountedThread();
+    const { stream } = await agent.subscribeToThread(HERE);
+    const reader = stream[Symbol.asyncIterator]();
+    const first = reader.next();
+    await new Promise(setImmediate);
+    driver.start();
+    await agent.sendMessage("now", HERE).admitted;
+    for (let chunk = await first; chunk.value.type !== "finish";) chunk = await reader.next();
+    void reader.next();
+    await new Promise(setImmediate);
+    expect(driver.legs[1]).toEqual({ reads: 0, selects: 0, commits: 1 });
+  });
+
   it("of a step with tools are 2, both to commit", async () => {
     const { agent, driver } = await onCountedThread("look");
     await agent.generate("now", ON);

@@ -130,7 +130,7 @@ export class ThreadSends {
     const local = threads instanceof Promise ? undefined : threads;
     const target = checkTarget(options) ?? targetOfRun(local, options.runId);
     const known = local?.known(target);
-    const newRunId = system.newId();
+    const newRunId = system.newId({ idType: "run", source: "agent", entityId: agentId });
     const guess = decideDelivery(
       { activeRunId: known?.activeRun?.runId, activeAgentId: known?.activeRun?.agentId },
       agentId,

@@ -33,6 +33,7 @@ export {
 } from "../thread/threads.ts";
 
 // Runs
+export { Tripwire as TripWire } from "../processor/tripwire.ts";
 export type {
   AgentExecutionOptions,
   FinishEvent,
@@ -49,6 +50,7 @@ export type { FullOutput, OutputObject, RunOutput, TripwireInfo } from "../strea
 export type { TelemetrySettings } from "../telemetry/telemetry.ts";
 
 // Messages and chunks
+export { convertMessages } from "../switching/convert-messages.ts";
 export { MessageList } from "../message/message-list.ts";
 export type { FilePart, MessageLike, MessagesInput, TextPart } from "../message/message-input.ts";
 export type { Instructions, SystemMessage } from "../message/system-message.ts";

@@ -1,4 +1,5 @@
 // The contract, for store users.
+export { MastraCompositeStore, type CompositeStoreOptions } from "../switching/composite-store.ts";
 export { Storage } from "../storage/storage.ts";
 export type {
   Change,

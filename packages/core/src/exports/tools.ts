@@ -13,6 +13,8 @@ export {
 export type { ToolInputError } from "../tool/check-payload.ts";
 export type { ToolPayloadTransformPolicy, ToolTransform, TransformContext } from "../tool/transform.ts";
 
+export { isVercelTool } from "../switching/is-vercel-tool.ts";
+
 // Schemas of any kind
 export { showIssues } from "../schema/show-issues.ts";
 export { compileSchema, type CompiledSchema } from "../schema/compile-schema.ts";

@@ -7,6 +7,7 @@ export type {
   VectorMetric,
   VectorResult,
 } from "../vector/vector.ts";
+export { MastraVector } from "../switching/mastra-vector.ts";
 export { InMemoryVector } from "../vector/in-memory-vector.ts";
 
 // Embedders.

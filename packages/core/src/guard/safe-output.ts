@@ -1,4 +1,7 @@
 import { isHiddenFailure, type StoredMessage, type ToolInvocation, toolFailed } from "@selvedge/protocol";
+import { toModelMessages } from "../message/to-model-messages.ts";
+import { toUIMessage } from "../message/to-ui-message.ts";
+import type { RunResponse } from "../run/run-response.ts";
 import type { FullOutput } from "../stream/run-output.ts";
 import type { WaitingCall } from "../thread/inspect/waiting-calls.ts";
 import { transcriptPart } from "./transcript-part.ts";
@@ -42,13 +45,23 @@ export function safeOutput(output: FullOutput): FullOutput {
     toolCalls: output.toolCalls.map(safeCall),
     toolResults: output.toolResults.map(safeCall),
     messages: output.messages.map(safeMessage),
-    response: { ...response, messages: response.messages.map(safeMessage) },
+    response: safeResponse(response),
     steps: output.steps.map((step) => ({
       ...step,
       toolCalls: step.toolCalls.map(safeCall),
       toolResults: step.toolResults.map(safeCall),
       content: step.content.map(safePart),
     })),
+  };
+}
+
+function safeResponse(response: RunResponse): RunResponse {
+  const dbMessages = response.dbMessages.map(safeMessage);
+  return {
+    ...response,
+    messages: dbMessages.flatMap(toModelMessages),
+    uiMessages: dbMessages.map(toUIMessage),
+    dbMessages,
   };
 }
 

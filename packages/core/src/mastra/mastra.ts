@@ -2,6 +2,7 @@ import type { Agent } from "../agent/agent.ts";
 import { checkDurableContextKeys } from "../agent/check-options.ts";
 import { AgentError, showValue } from "../errors.ts";
 import { defaultLogger, type Logger, silentLogger } from "../logger.ts";
+import type { ServerConfig } from "./server-config.ts";
 import type { ThreadsConfig } from "../agent/agent-config.ts";
 import type { MastraMemory } from "../memory/memory.ts";
 import {
@@ -9,7 +10,8 @@ import {
   NotificationDispatcher,
 } from "../notification/notification-dispatcher.ts";
 import type { Storage } from "../storage/storage.ts";
-import { realSystem, type System } from "../system.ts";
+import { type IdPurpose, realSystem, type System } from "../system.ts";
+import type { TelemetrySettings } from "../telemetry/telemetry.ts";
 import type { ToolLike } from "../tool/tool.ts";
 import type { Vector } from "../vector/vector.ts";
 import type { Workspace } from "../workspace/workspace.ts";
@@ -24,6 +26,12 @@ export interface HostedController {
   getCurrentAgent(): Agent<any, any>;
   recover(): Promise<void>;
   destroy(): Promise<void>;
+}
+
+/** What traces the runs, as the host sees it. */
+interface HostedObservability {
+  readonly telemetry?: TelemetrySettings | undefined;
+  shutdown?(): Promise<void>;
 }
 
 export interface MastraConfig<
@@ -50,11 +58,16 @@ export interface MastraConfig<
   notifications?: { dispatch?: NotificationDispatchConfig };
   /** Limits for the threads of all agents, and whether unfinished runs are resumed. */
   threads?: ThreadsConfig;
+  /** How the host is served: its own routes, middleware, authentication, address. */
+  server?: ServerConfig;
+  /** Traces all runs: an `Observability` of @selvedge/observability. */
+  observability?: HostedObservability;
   /** Request context keys stored with a run, for agents that set none. */
   durableContextKeys?: readonly string[];
   /** `false` disables logging. */
   logger?: Logger | false;
-  idGenerator?: () => string;
+  /** Makes the ids of threads, messages and runs. */
+  idGenerator?: (purpose?: IdPurpose) => string;
   system?: System;
 }
 
@@ -100,6 +113,11 @@ export class Mastra<
     );
   }
 
+  /** The telemetry of runs that have none of their own. */
+  get telemetry(): TelemetrySettings | undefined {
+    return this.#config.observability?.telemetry;
+  }
+
   get threads(): ThreadsConfig | undefined {
     return this.#config.threads;
   }
@@ -121,6 +139,24 @@ export class Mastra<
         Object.values(this.#config.agents ?? {}).map((candidate) => candidate.id),
       );
     return agent;
+  }
+
+  /** Adds an agent to a host that exists already. Resolves when what it left unfinished is taken up. */
+  async addAgent(agent: Agent<any, any>, name: string = agent.id): Promise<void> {
+    const before = this.#config.agents;
+    if (before && Object.hasOwn(before, name)) {
+      if (before[name] === agent) return;
+      throw new AgentError("invalid-argument", `There is already an agent "${name}". Pass another name.`);
+    }
+    this.#config.agents = { ...before, [name]: agent } as unknown as Agents;
+    try {
+      this.#checkAgentIds();
+    } catch (error) {
+      this.#config.agents = before as Agents;
+      throw error;
+    }
+    agent.useHost(this);
+    if (this.#recovery) await agent.recover();
   }
 
   listAgents(): Agents {
@@ -170,6 +206,10 @@ export class Mastra<
     return { ...this.#config.tools };
   }
 
+  getServer(): ServerConfig | undefined {
+    return this.#config.server;
+  }
+
   getStorage(): Storage | undefined {
     return this.#config.storage;
   }
@@ -214,6 +254,7 @@ export class Mastra<
     if (known && known !== workspace) {
       throw new AgentError("invalid-argument", `Another workspace has the id ${showValue(workspace.id)}.`);
     }
+    workspace.useStorage(this.getStorage());
     this.#workspaces.set(workspace.id, workspace);
   }
 
@@ -244,14 +285,8 @@ export class Mastra<
     return this.logger;
   }
 
-  generateId(_purpose?: {
-    idType?: string;
-    source?: string;
-    entityId?: string;
-    threadId?: string;
-    resourceId?: string;
-  }): string {
-    return this.system.newId();
+  generateId(purpose: IdPurpose = { idType: "generic" }): string {
+    return this.system.newId(purpose);
   }
 
   /**
@@ -284,8 +319,11 @@ export class Mastra<
       ...this.#controllers.map((controller) => controller.getCurrentAgent()),
     ];
     await Promise.all(agents.map((agent) => agent.close()));
+    // A process without an owner would be killed by the next one.
+    await Promise.all([...this.#workspaces.values()].map((workspace) => workspace.stop()));
     await Promise.all(Object.values(this.#config.vectors ?? {}).map(async (vector) => vector.close?.()));
     await this.#config.storage?.close();
+    await this.#config.observability?.shutdown?.();
   }
 
   async #recover(): Promise<void> {
@@ -316,7 +354,7 @@ export class Mastra<
   }
 
   #checkAgentIds(): void {
-    const seen = new Map<string, string>();
+    const seen = new Map<string, { key: string; agent: object }>();
     const all = { ...this.#config.agents, ...this.#config.agentControllers };
     const shared = Object.keys(this.#config.agentControllers ?? {}).find((key) =>
       Object.hasOwn(this.#config.agents ?? {}, key),
@@ -328,24 +366,25 @@ export class Mastra<
       );
     for (const [key, agent] of Object.entries(all)) {
       const other = seen.get(agent.id);
-      if (other !== undefined) {
+      // One agent may have several names.
+      if (other !== undefined && other.agent !== agent) {
         throw new AgentError(
           "invalid-argument",
-          `Agents "${other}" and "${key}" have the same id "${agent.id}". Give each its own.`,
+          `Agents "${other.key}" and "${key}" have the same id "${agent.id}". Give each its own.`,
         );
       }
-      seen.set(agent.id, key);
+      seen.set(agent.id, { key, agent });
     }
   }
 }
 
-function withIds(system: System, newId: (() => string) | undefined): System {
+function withIds(system: System, newId: MastraConfig["idGenerator"]): System {
   if (!newId) return system;
   return {
     now: () => system.now(),
     monotonic: () => system.monotonic(),
     setTimer: (ms, callback, options) => system.setTimer(ms, callback, options),
-    newId: () => newId(),
+    newId: (purpose) => (purpose ? newId(purpose) : system.newId()),
     random: () => system.random(),
   };
 }

@@ -1,3 +1,4 @@
+import type { IdPurpose } from "../system.ts";
 import { isObject } from "@selvedge/protocol";
 import type {
   MessagePart,
@@ -42,7 +43,7 @@ export interface MessageLike {
 export type MessagesInput = string | MessageLike | readonly (string | MessageLike)[];
 
 interface Make {
-  newId(): string;
+  newId(purpose?: IdPurpose): string;
   now(): number;
 }
 
@@ -134,7 +135,7 @@ function build(
   const createdAt =
     item.createdAt === undefined ? (shownDate(item) ?? new Date(make.now())) : toDate(item.createdAt);
   return {
-    id: typeof item.id === "string" && item.id !== "" ? item.id : make.newId(),
+    id: typeof item.id === "string" && item.id !== "" ? item.id : make.newId({ idType: "message" }),
     role: item.role as MessageRole,
     createdAt,
     content: {

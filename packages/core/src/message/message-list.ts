@@ -1,8 +1,10 @@
 import type { MessagePart, StoredMessage } from "@selvedge/protocol";
 import { type MessagesInput, toStoredMessages } from "./message-input.ts";
+import type { System } from "../system.ts";
 import type { ModelMessage, ModelPrompt } from "./model-message.ts";
 import type { SystemMessage } from "./system-message.ts";
 import { partsToModelMessages, toModelMessages } from "./to-model-messages.ts";
+import { toUIMessage, type UIMessage } from "./to-ui-message.ts";
 
 /**
  * Where a message comes from. `memory` and `context` are read and never stored again; `feedback` is a processor's note
@@ -27,8 +29,10 @@ export interface MessageView {
   db(): StoredMessage[];
   /** The messages as the model reads them. */
   model(): ModelMessage[];
-  /** The older name of `model()`. */
-  aiV5: { model(): ModelMessage[] };
+  /** The messages for a UI of the AI SDK. */
+  ui(): UIMessage[];
+  /** The older place of `model()` and `ui()`. */
+  aiV5: { model(): ModelMessage[]; ui(): UIMessage[] };
 }
 
 /**
@@ -36,7 +40,7 @@ export interface MessageView {
  * step's parts are converted once, so a step costs only what it added.
  */
 export class MessageList {
-  readonly #make: { newId(): string; now(): number };
+  readonly #make: Pick<System, "newId" | "now">;
   readonly #entries: Entry[] = [];
   #system: SystemMessage[] = [];
 
@@ -49,7 +53,7 @@ export class MessageList {
     response: new EntryView(this.#entries, "response"),
   };
 
-  constructor(make: { newId(): string; now(): number }) {
+  constructor(make: Pick<System, "newId" | "now">) {
     this.#make = make;
   }
 
@@ -181,6 +185,10 @@ class EntryView implements MessageView {
 
   model(): ModelMessage[] {
     return this.#picked().flatMap((entry) => (entry.model ??= toModelMessages(entry.message)));
+  }
+
+  ui(): UIMessage[] {
+    return this.#picked().map((entry) => toUIMessage(entry.message));
   }
 
   get aiV5(): this {

@@ -2,6 +2,7 @@ import type { LanguageModelV2, LanguageModelV3, LanguageModelV4 } from "@ai-sdk/
 import { AgentError } from "../errors.ts";
 import { adaptV2 } from "./adapt-v2.ts";
 import { adaptV3 } from "./adapt-v3.ts";
+import { withStream } from "./generated-stream.ts";
 import { modelName } from "./model-name.ts";
 import type { LanguageModel } from "./model.ts";
 import { findProvider } from "./provider-registry.ts";
@@ -11,11 +12,17 @@ type AnyModel = LanguageModelV2 | LanguageModelV3 | LanguageModelV4;
 /** Whether this is an AI SDK model object of any specification, including unsupported ones. */
 export function isModelObject(value: unknown): value is AnyModel {
   if (typeof value !== "object" && typeof value !== "function") return false;
-  return value !== null && typeof (value as Partial<AnyModel>).doStream === "function";
+  const { doStream, doGenerate } = Object(value) as Partial<AnyModel>;
+  return typeof doStream === "function" || typeof doGenerate === "function";
 }
 
-/** Adapts a model to specification v4. A v4 model is returned unchanged. */
+/** Adapts a model to specification v4. A v4 model is returned unchanged, unless it cannot stream. */
 export function adaptModel(model: AnyModel): LanguageModel {
+  const adapted = toV4(model);
+  return typeof model.doStream === "function" ? adapted : withStream(adapted);
+}
+
+function toV4(model: AnyModel): LanguageModel {
   switch (model.specificationVersion) {
     case "v4":
       return model;

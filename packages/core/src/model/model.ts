@@ -1,3 +1,4 @@
+import type { RequestContext } from "../request-context/request-context.ts";
 import type {
   LanguageModelV2,
   LanguageModelV3,
@@ -38,7 +39,8 @@ export interface ModelSettings {
 
 /** One entry of a list of fallbacks, tried in order. */
 export interface ModelFallback {
-  model: ModelSpec;
+  /** A model, or a function of the request that gives one. */
+  model: ModelSpec | ((context: { requestContext: RequestContext }) => ModelSpec | Promise<ModelSpec>);
   /** Retries of this entry before the next one is tried. */
   maxRetries?: number;
   enabled?: boolean;

@@ -3,6 +3,7 @@ import { AgentError } from "../errors.ts";
 import { adaptModel } from "./adapt-model.ts";
 import { hiderOf } from "./hide-keys.ts";
 import { importPackage } from "./import-package.ts";
+import type { EmbeddingModel } from "./embedding-model.ts";
 import type { ModelCandidate, ModelEndpoint } from "./model.ts";
 import { findProvider, type ProviderEntry, PROVIDERS, similarProviders } from "./provider-registry.ts";
 
@@ -13,6 +14,9 @@ const COMPATIBLE_PACKAGE = "@ai-sdk/openai-compatible";
 /** The part of an AI SDK provider that we use; the same in every release line. */
 interface Provider {
   languageModel(modelId: string): LanguageModelV2 | LanguageModelV3 | LanguageModelV4;
+  embeddingModel?(modelId: string): EmbeddingModel;
+  /** The name of `embeddingModel` before AI SDK 6. */
+  textEmbeddingModel?(modelId: string): EmbeddingModel;
 }
 type ProviderFactory = (settings: Record<string, unknown>) => Provider;
 
@@ -21,6 +25,28 @@ type ProviderFactory = (settings: Record<string, unknown>) => Provider;
  * environment is sent only to the provider's own host; another URL gets `apiKey` or nothing.
  */
 export async function openProvider(endpoint: ModelEndpoint, env: Environment): Promise<ModelCandidate> {
+  const { made, modelId, apiKey } = await open(endpoint, env);
+  return {
+    model: adaptModel(made.languageModel(modelId)),
+    ...(apiKey !== undefined && { hideKey: hiderOf(apiKey) }),
+  };
+}
+
+/** Opens an embedding model by name, or at its own URL. */
+export async function openEmbeddingModel(endpoint: ModelEndpoint, env: Environment): Promise<EmbeddingModel> {
+  const { made, modelId } = await open(endpoint, env);
+  const model = made.embeddingModel?.(modelId) ?? made.textEmbeddingModel?.(modelId);
+  if (model) return model;
+  throw new AgentError(
+    "model-unsupported",
+    `The provider of "${endpoint.id}" has no embedding models. Use one that has, such as "openai/text-embedding-3-small".`,
+  );
+}
+
+async function open(
+  endpoint: ModelEndpoint,
+  env: Environment,
+): Promise<{ made: Provider; modelId: string; apiKey: string | undefined }> {
   const { provider, modelId } = splitId(endpoint);
   const entry = findProvider(provider);
   if (!entry && endpoint.url === undefined) throw unknownProvider(provider, endpoint.id);
@@ -45,10 +71,7 @@ export async function openProvider(endpoint: ModelEndpoint, env: Environment): P
         includeUsage: true,
         supportsStructuredOutputs: entry?.jsonSchema ?? false,
       });
-  return {
-    model: adaptModel(made.languageModel(modelId)),
-    ...(apiKey !== undefined && { hideKey: hiderOf(apiKey) }),
-  };
+  return { made, modelId, apiKey };
 }
 
 function splitId({ id, url }: ModelEndpoint): { provider: string; modelId: string } {

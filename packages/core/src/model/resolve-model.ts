@@ -33,7 +33,7 @@ async function resolveFallback(entry: ModelFallback, env: Environment): Promise<
   }
   const { model, maxRetries, modelSettings, providerOptions, headers } = entry;
   return {
-    ...(await resolveSpec(model, env)),
+    ...(await resolveSpec(model as ModelSpec, env)),
     ...(maxRetries !== undefined && { maxRetries }),
     ...(modelSettings && { modelSettings }),
     ...(providerOptions && { providerOptions }),

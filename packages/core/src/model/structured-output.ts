@@ -61,8 +61,10 @@ export class ObjectFormat {
   }
 
   unwrap(value: unknown): unknown {
-    if (!this.#wrapped || typeof value !== "object" || value === null) return value;
-    return Object.hasOwn(value, "value") ? (value as { value: unknown }).value : undefined;
+    if (!this.#wrapped || typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    // Models that were asked in the AI SDK's way call a list "elements".
+    const key = this.isArray && !Object.hasOwn(value, "value") ? "elements" : "value";
+    return Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
   }
 
   /** The finished answer, validated against the schema. */

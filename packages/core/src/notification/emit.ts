@@ -41,7 +41,7 @@ export async function emit(
   const { threads, domain, agentId } = inbox;
   const { system, limits } = threads;
   const signal = createSignal(emission.signal, system, limits.signal);
-  const newRunId = system.newId();
+  const newRunId = system.newId({ idType: "run", source: "agent", entityId: agentId });
   try {
     const { signal: accepted, ...admitted } = await threads.send(inbox, {
       signal,

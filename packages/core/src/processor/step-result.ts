@@ -9,8 +9,8 @@ import type {
 } from "@selvedge/protocol";
 
 /** A tool call for callers: its fields, repeated under `payload` as on the stream. */
-export type ToolCallView = ToolCallPayload & { payload: ToolCallPayload };
-export type ToolResultView = ToolResultPayload & { payload: ToolResultPayload };
+export type ToolCallView = ToolCallPayload & { type: "tool-call"; payload: ToolCallPayload };
+export type ToolResultView = ToolResultPayload & { type: "tool-result"; payload: ToolResultPayload };
 
 /** A finished model call with the tool calls it requested. */
 export interface StepResult {

@@ -59,3 +59,15 @@ export function answersIn(earlier: ReadonlyMap<string, JournaledCall>): Answers 
   }
   return answered;
 }
+
+/** What calls saved before their process died. */
+export function progressIn(earlier: ReadonlyMap<string, JournaledCall>): ReadonlyMap<string, unknown> {
+  if (earlier.size === 0) return NOTHING;
+  return new Map(
+    [...earlier.values()].flatMap(({ toolCallId, progress }) =>
+      progress === undefined ? [] : [[toolCallId, progress]],
+    ),
+  );
+}
+
+const NOTHING: ReadonlyMap<string, unknown> = new Map();

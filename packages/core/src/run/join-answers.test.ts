@@ -121,7 +121,7 @@ describe("client tools", () => {
       memory: bareMemory(storage, { inputProcessors: [history(storage)] }),
     });
     const first = await agent.generate("Weather?", { clientTools, ...thread });
-    const id = first.response.messages[0]!.id;
+    const id = first.response.dbMessages[0]!.id;
     const part = {
       type: "tool-where",
       toolCallId: "call-1-1",

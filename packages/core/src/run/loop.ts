@@ -6,6 +6,7 @@ import { limitError } from "../tool/limit-error.ts";
 import { Tripwire } from "../processor/tripwire.ts";
 import { agentChunk } from "./model-part-chunk.ts";
 import type { Run } from "./run.ts";
+import { runResponse } from "./run-response.ts";
 import type { FinishEvent } from "./run-options.ts";
 import { joinAnswers } from "./join-answers.ts";
 import { insideRun } from "./current-run.ts";
@@ -171,7 +172,7 @@ function retryStep(run: Run, tripwire: Tripwire): boolean {
   run.pipeline.retryCount = ++run.retries;
   const feedback = `Your previous answer was not accepted: ${tripwire.reason}\nPlease answer again.`;
   run.spec.list.add({ role: "user", content: feedback }, "feedback");
-  run.responseId = run.spec.system.newId();
+  run.newResponseId();
   return true;
 }
 
@@ -260,7 +261,7 @@ function finishEvent(run: Run): FinishEvent {
     toolResults: run.steps.flatMap((step) => step.toolResults),
     reasoningText: last?.reasoningText,
     warnings: run.warnings,
-    response: { ...last?.response, messages: run.spec.list.get.response.db() },
+    response: runResponse(run),
     runId: run.spec.runId,
   };
 }

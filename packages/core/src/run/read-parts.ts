@@ -50,7 +50,7 @@ export function readParts(
     const invocation = invocations.get(call.toolCallId);
     if (!invocation) continue;
     const payload = { ...call, args: invocation.args };
-    told.toolCalls.push({ ...payload, payload });
+    told.toolCalls.push({ type: "tool-call", ...payload, payload });
   }
   for (const toolCallId of answered) {
     const invocation = invocations.get(toolCallId);
@@ -76,7 +76,7 @@ function toResult(call: ToolInvocation): ToolResultView {
     ...(providerExecuted && { providerExecuted }),
     ...(resultProviderMetadata && { providerMetadata: resultProviderMetadata }),
   };
-  return { ...payload, payload };
+  return { type: "tool-result", ...payload, payload };
 }
 
 function isUrl(data: string): boolean {

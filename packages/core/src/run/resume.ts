@@ -35,6 +35,8 @@ export interface JournaledCall {
   reason?: string | undefined;
   outcome: ToolOutcome | undefined;
   decision: Decision | undefined;
+  /** What the tool saved while it worked. */
+  progress?: unknown;
 }
 
 /** Where a stored run stands, read from the store alone. */

@@ -20,8 +20,13 @@ export interface StepRecord {
   usage: Usage;
   /** Of this step alone. */
   own: Usage;
-  /** What is stored in the same commit as the step. */
-  also?: readonly Write[];
+  also?: StepAddition;
+}
+
+/** What belongs to a step beside its message: stored in the same commit, and told with it. */
+export interface StepAddition {
+  writes: readonly Write[];
+  chunks: readonly AgentChunk[];
 }
 
 /** A call about to be executed. */
@@ -88,6 +93,8 @@ export interface RunJournal extends MemoryJournal {
   record(signal: CreatedAgentSignal, alongside: readonly Write[]): Promise<boolean>;
   /** Before tools run: the model's reply and what is about to be executed. */
   recordIntent(step: StepRecord, calls: readonly CallIntent[]): Promise<void>;
+  /** While a tool runs: what it wants to know if it runs again. */
+  saveProgress(toolCallId: string, value: unknown, alongside?: readonly Write[]): Promise<void>;
   /** After a tool ran, while others still do. */
   recordOutcome(toolCallId: string, outcome: ToolOutcome): Promise<void>;
   /**

@@ -1,11 +1,4 @@
-import type {
-  AgentChunk,
-  FinishReason,
-  JSONValue,
-  ProviderMetadata,
-  StoredMessage,
-  Usage,
-} from "@selvedge/protocol";
+import type { AgentChunk, FinishReason, JSONValue, ProviderMetadata, Usage } from "@selvedge/protocol";
 import type { MemoryConfig } from "../memory/memory.ts";
 import type { MessagesInput } from "../message/message-input.ts";
 import type { ModelMessage } from "../message/model-message.ts";
@@ -18,6 +11,7 @@ import type { TelemetrySettings } from "../telemetry/telemetry.ts";
 import type { ToolsInput, ToolsetsInput } from "../tool/tool.ts";
 import type { ApprovalRule, ToolChoice, ToolLimits } from "../tool/tool-limits.ts";
 import type { StepResult, ToolCallView, ToolResultView } from "../processor/step-result.ts";
+import type { RunResponse } from "./run-response.ts";
 import type { StopCondition } from "./stop-when.ts";
 import type { StructuredOutputOptions } from "../model/structured-output.ts";
 
@@ -62,7 +56,7 @@ export interface FinishEvent {
   toolResults: ToolResultView[];
   reasoningText: string | undefined;
   warnings: unknown[];
-  response: StepResult["response"] & { messages: StoredMessage[] };
+  response: RunResponse;
   runId: string;
   error?: unknown;
 }

@@ -134,8 +134,8 @@ describe("a run with memory", () => {
     const result = await agent.generate("go", thread);
     expect(storage.steps).toHaveLength(5);
     const [, answer] = await messages();
-    expect(answer!.id).toBe(result.response.messages[0]!.id);
-    expect(answer!.content.parts).toEqual(result.response.messages[0]!.content.parts);
+    expect(answer!.id).toBe(result.response.dbMessages[0]!.id);
+    expect(answer!.content.parts).toEqual(result.response.dbMessages[0]!.content.parts);
     expect(answer!.content.metadata).toBeUndefined();
   });
 

@@ -10,7 +10,7 @@ import type { Tripwire } from "../processor/tripwire.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import { type CreatedAgentSignal, createSignal, type SignalInput } from "../signal/signal.ts";
 import { echoOf } from "../signal/echo.ts";
-import type { Storage, Write } from "../storage/storage.ts";
+import type { Storage } from "../storage/storage.ts";
 import type { System } from "../system.ts";
 import type { OpenSpan, Telemetry } from "../telemetry/telemetry.ts";
 import type { ToolsInput } from "../tool/tool.ts";
@@ -19,7 +19,7 @@ import type { PayloadTransform } from "../tool/transform.ts";
 import { Patience } from "../patience.ts";
 import type { AgentExecutionOptions, RunLimits } from "./run-options.ts";
 import { RunStream } from "./run-stream.ts";
-import type { RunEnd, RunJournal, StepRecord } from "./run-journal.ts";
+import type { RunEnd, RunJournal, StepAddition, StepRecord } from "./run-journal.ts";
 import { sendStateSignal, tellStates } from "./state-signals.ts";
 import type { StepBuilder } from "./step-builder.ts";
 import { threadStateOf } from "./thread-state-of.ts";
@@ -41,6 +41,7 @@ export interface RunSpec {
   options: AgentExecutionOptions;
   requestContext: RequestContext;
   mastra: unknown;
+  belongings: { workspace?: unknown; browser?: unknown };
   threadId: string | undefined;
   resourceId: string | undefined;
   journal: RunJournal | undefined;
@@ -59,8 +60,8 @@ export interface RunSpec {
   waitUntil(work: Promise<unknown>): void;
   /** What the agent's profile fixed for this run; stored with its input. */
   pinned: Record<string, JSONValue> | undefined;
-  /** Writes that belong to a step, for the commit that stores it. */
-  alongside: ((step: StepRecord) => Promise<readonly Write[]>) | undefined;
+  /** What belongs to a step, for the commit that stores it. */
+  alongside: ((step: StepRecord) => Promise<StepAddition>) | undefined;
   /** Keeps a run without a thread that waits, with the step whose calls are open. */
   park(run: Run, step: StepRecord): void;
 }
@@ -119,7 +120,7 @@ export class Run {
 
   constructor(spec: RunSpec) {
     this.spec = spec;
-    this.responseId = spec.system.newId();
+    this.responseId = this.newResponseId();
     this.format = spec.format ?? formatOf(spec.outputProcessors);
     const { abortSignal } = spec.options;
     this.patience = new Patience(spec.system, this.controller.signal, spec.limits.processorTimeoutMs);
@@ -288,10 +289,24 @@ export class Run {
     return this.#states.splice(0);
   }
 
+  /** What the model says next is a message of its own. */
+  newResponseId(): string {
+    const { system, agent, threadId, resourceId } = this.spec;
+    this.responseId = system.newId({
+      idType: "message",
+      source: "agent",
+      entityId: agent.id,
+      role: "assistant",
+      ...(threadId !== undefined && { threadId }),
+      ...(resourceId !== undefined && { resourceId }),
+    });
+    return this.responseId;
+  }
+
   /** A signal that is stored joins the conversation: what the model says after it is a message of its own. */
   async join(signal: CreatedAgentSignal): Promise<void> {
     this.spec.list.append(signal.toDBMessage(), "response");
-    this.responseId = this.spec.system.newId();
+    this.newResponseId();
     await this.stream.reveal(echoOf(signal, this.spec.runId));
   }
 

@@ -63,7 +63,7 @@ function processStepInput(run: Run, stepNumber: number): Promise<StepOverrides> 
     modelSettings: options.modelSettings,
     structuredOutput: run.format?.options,
     messageId: run.responseId,
-    rotateResponseMessageId: () => (run.responseId = spec.system.newId()),
+    rotateResponseMessageId: () => run.newResponseId(),
   });
 }
 

@@ -7,6 +7,7 @@ export function threadStateOf({ storage, threadId, journal }: RunSpec): ToolThre
   const domain = async () => (await storage.getStore("threadState"))!;
   return {
     get: async (type) => (await (await domain()).getState({ threadId, type }))?.value,
+    domain: (of) => storage.domain(of),
     update: async (type, change) => (await (await domain()).updateState({ threadId, type }, change)).value,
   };
 }

@@ -13,7 +13,7 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 import { threadStateOf } from "./thread-state-of.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import { answerCall, denyCall, transcriptOf } from "./answer-call.ts";
-import { answersIn, callFromJournal } from "./call-from-journal.ts";
+import { answersIn, callFromJournal, progressIn } from "./call-from-journal.ts";
 import { questionOf, toOpenCall, waitingMetadata } from "./open-calls.ts";
 import type { JournaledCall } from "./resume.ts";
 import type { OpenCall, Run } from "./run.ts";
@@ -136,6 +136,7 @@ function toolContext(
   earlier: ReadonlyMap<string, JournaledCall>,
 ): ToolRunContext {
   const { spec } = run;
+  const { journal } = spec;
   return {
     agentId: spec.agent.id,
     tools,
@@ -143,6 +144,7 @@ function toolContext(
     requireApproval: spec.options.requireToolApproval,
     requestContext: spec.requestContext,
     mastra: spec.mastra,
+    belongings: spec.belongings,
     threadId: spec.threadId,
     resourceId: spec.resourceId,
     runId: spec.runId,
@@ -151,6 +153,9 @@ function toolContext(
     limits: spec.limits,
     system: spec.system,
     threadState: threadStateOf(spec),
+    ...(journal && {
+      progress: { saved: progressIn(earlier), save: (...progress) => journal.saveProgress(...progress) },
+    }),
     writer: (call) => new RunToolWriter(run, call, objections),
     answered: answersIn(earlier),
   };

@@ -1,6 +1,7 @@
 import { isObject } from "@selvedge/protocol";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { AgentError, showValue } from "../errors.ts";
+import { convertZod, isZod } from "./convert-zod.ts";
 import { quickCheck } from "./quick-check.ts";
 import type { JsonSchema, Schema, SchemaIssue, Validation } from "./schema.ts";
 
@@ -25,8 +26,7 @@ export function compileSchema(schema: Schema): CompiledSchema {
   if (isStandard(schema)) return compileStandard(schema);
   if (isWrapped(schema)) return compilePlain(schema.jsonSchema as JsonSchema);
   // zod before 3.24 is not a Standard Schema and would pass for a JSON Schema without rules.
-  if (typeof (schema as { safeParse?: unknown } | null)?.safeParse === "function")
-    throw missingConverter("zod");
+  if (isZod(schema)) return compileOlderZod(schema as unknown as OlderZod);
   if (isObject(schema)) return compilePlain(schema as JsonSchema);
   throw new AgentError(
     "invalid-schema",
@@ -40,9 +40,9 @@ function compileStandard(schema: StandardSchemaV1): CompiledSchema {
   return {
     get jsonSchema() {
       if (json) return json;
-      if (!standard.jsonSchema) throw missingConverter(standard.vendor);
+      checkConvertible(schema);
       try {
-        json = standard.jsonSchema.input({ target: "draft-07" });
+        json = standard.jsonSchema?.input({ target: "draft-07" }) ?? convertZod(schema as object);
       } catch (cause) {
         throw new AgentError(
           "invalid-schema",
@@ -57,6 +57,35 @@ function compileStandard(schema: StandardSchemaV1): CompiledSchema {
       return result instanceof Promise ? result.then(fromStandard) : fromStandard(result);
     },
   };
+}
+
+/** zod before 3.24. */
+interface OlderZod {
+  safeParseAsync(
+    value: unknown,
+  ): Promise<{ success: true; data: unknown } | { success: false; error: { issues: SchemaIssue[] } }>;
+}
+
+function compileOlderZod(schema: OlderZod): CompiledSchema {
+  let json: JsonSchema | undefined;
+  return {
+    get jsonSchema() {
+      return (json ??= convertZod(schema as object));
+    },
+    async validate(value) {
+      const result = await schema.safeParseAsync(value);
+      return result.success
+        ? { ok: true, value: result.data }
+        : { ok: false, issues: result.error.issues.map(({ path, message }) => ({ path, message })) };
+    },
+  };
+}
+
+/** Refuses a schema that can never be shown to a model. */
+export function checkConvertible(schema: unknown, place = ""): void {
+  if (!isStandard(schema as Schema) || isZod(schema)) return;
+  const standard = (schema as StandardSchemaV1)["~standard"] as { vendor: string; jsonSchema?: unknown };
+  if (!standard.jsonSchema) throw missingConverter(standard.vendor, place);
 }
 
 function compilePlain(jsonSchema: JsonSchema): CompiledSchema {
@@ -140,15 +169,13 @@ function isWrapped(schema: unknown): schema is WrappedJsonSchema {
   return typeof wrapped?.jsonSchema === "object" && wrapped.jsonSchema !== null && "validate" in wrapped;
 }
 
-function missingConverter(vendor: string): AgentError {
+function missingConverter(vendor: string, place: string): AgentError {
   const remedy =
     vendor === "valibot"
       ? "Wrap it with toStandardJsonSchema() of @valibot/to-json-schema."
-      : vendor === "zod"
-        ? "Use zod 4.2 or later, or wrap it with zodSchema() of the package ai."
-        : "Use a version that implements Standard JSON Schema, or pass a plain JSON Schema.";
+      : "Use a version that implements Standard JSON Schema, or pass a plain JSON Schema.";
   return new AgentError(
     "invalid-schema",
-    `A model needs a JSON Schema, but this ${vendor} schema cannot be converted to one. ${remedy}`,
+    `${place}A model needs a JSON Schema, but this ${vendor} schema cannot be converted to one. ${remedy}`,
   );
 }

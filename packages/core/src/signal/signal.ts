@@ -1,3 +1,4 @@
+import type { System } from "../system.ts";
 import {
   type DataChunk,
   type JSONValue,
@@ -77,6 +78,7 @@ export class CreatedAgentSignal {
   readonly providerOptions: ProviderMetadata | undefined;
   readonly createdAt: Date;
   readonly acceptedAt: Date | undefined;
+  #known: SignalRecord | undefined;
 
   constructor(fields: SignalFields) {
     this.id = fields.id;
@@ -107,7 +109,7 @@ export class CreatedAgentSignal {
       type: this.tagName,
       content: {
         ...(message as StoredMessage).content,
-        metadata: { signal: this.#record() },
+        metadata: { signal: { ...this.#record() } },
         ...(this.providerOptions && { providerMetadata: this.providerOptions }),
       },
     };
@@ -138,7 +140,7 @@ export class CreatedAgentSignal {
   }
 
   #record(): SignalRecord {
-    return {
+    return (this.#known ??= {
       id: this.id,
       type: this.type,
       tagName: this.tagName,
@@ -146,14 +148,14 @@ export class CreatedAgentSignal {
       ...(this.acceptedAt && { acceptedAt: this.acceptedAt.toISOString() }),
       ...(this.attributes && { attributes: this.attributes }),
       ...(this.metadata && { metadata: this.metadata }),
-    };
+    });
   }
 }
 
 /** Validates a signal and gives it an id. Throws before anything is stored. */
 export function createSignal(
   input: SignalInput,
-  make: { newId(): string; now(): number },
+  make: Pick<System, "newId" | "now">,
   limits: SignalLimits = DEFAULT_SIGNAL_LIMITS,
 ): CreatedAgentSignal {
   if (typeof input !== "object" || input === null)
@@ -172,7 +174,7 @@ export function createSignal(
   if (input.metadata !== undefined) checkMetadata("metadata", input.metadata);
   const now = new Date(make.now());
   const signal = new CreatedAgentSignal({
-    id: input.id === undefined ? make.newId() : checkId("signal.id", input.id),
+    id: input.id === undefined ? make.newId({ idType: "message" }) : checkId("signal.id", input.id),
     type,
     tagName,
     contents: checkContents(input.contents),

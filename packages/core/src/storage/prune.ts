@@ -125,9 +125,9 @@ async function pruneEvents(storage: Storage, system: System, before: number): Pr
   for (;;) {
     const found = await storage.select({
       table: EVENTS,
-      where: { created_at: { lt: before, ...(from !== undefined && { gte: from }) } },
-      columns: ["thread_id", "first", "created_at"],
-      orderBy: [{ column: "created_at" }],
+      where: { rested_at: { lt: before, ...(from !== undefined && { gte: from }) } },
+      columns: ["thread_id", "first", "rested_at"],
+      orderBy: [{ column: "rested_at" }],
       limit: BATCH,
     });
     const last = new Map<string, number>();
@@ -144,7 +144,7 @@ async function pruneEvents(storage: Storage, system: System, before: number): Pr
     for (const row of actors) last.delete(row.thread_id);
     for (const [threadId, first] of last) deleted += await deleteEvents(storage, threadId, first);
     if (found.length < BATCH) return deleted;
-    const newest = found.at(-1)!.created_at;
+    const newest = found.at(-1)!.rested_at!;
     // Chunks of threads with a run stay, and must not be read again and again.
     if (actors.length > 0) from = from === newest ? newest + 1 : newest;
     await sleep(system, 0);

@@ -114,7 +114,7 @@ export const RESOURCES: Table<ResourceRow> = {
  * Rises by one with every change to `TABLES`. A store refuses a database with a higher number; it brings one with a
  * lower number up by adding the tables, columns and indexes that are missing.
  */
-export const SCHEMA_VERSION: number = 10;
+export const SCHEMA_VERSION: number = 11;
 
 /**
  * The oldest version of this package that can work with a database of `SCHEMA_VERSION`, beside newer ones, as during a

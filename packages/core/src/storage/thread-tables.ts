@@ -284,6 +284,7 @@ export type EventRow = {
   run_id: string;
   chunks: unknown;
   created_at: number;
+  rested_at: number | null;
 };
 
 /** The thread's stream, in pieces: the events numbered `first` to `last`. */
@@ -296,10 +297,12 @@ export const EVENTS: Table<EventRow> = {
     run_id: "text",
     chunks: "json",
     created_at: "integer",
+    /** When the thread came to rest after them; no value if more events of their run follow. Finds old events. */
+    rested_at: "integer",
   },
   key: ["thread_id", "first"],
   partition: "thread_id",
-  indexes: [{ columns: ["created_at"] }],
+  indexes: [{ columns: ["rested_at"], having: "rested_at" }],
 };
 
 export type ChoreRow = { id: string; next_at: number };

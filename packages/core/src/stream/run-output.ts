@@ -2,6 +2,7 @@ import type { AgentChunk, FinishReason, ProviderMetadata, StoredMessage, Usage }
 import type { MessageList } from "../message/message-list.ts";
 import type { InferOutput, Schema } from "../schema/schema.ts";
 import type { Run, RunStatus } from "../run/run.ts";
+import { type RunResponse, runResponse } from "../run/run-response.ts";
 import type { StepResult, ToolCallView, ToolResultView } from "../processor/step-result.ts";
 import { ChunkStream } from "./chunk-stream.ts";
 import { ElementReader } from "./element-reader.ts";
@@ -32,7 +33,7 @@ export interface FullOutput<Output extends Schema | undefined = undefined> {
   files: StepResult["files"];
   warnings: unknown[];
   request: StepResult["request"];
-  response: StepResult["response"] & { messages: StoredMessage[] };
+  response: RunResponse;
   providerMetadata: ProviderMetadata | undefined;
   error: unknown;
   tripwire: TripwireInfo | undefined;
@@ -156,8 +157,8 @@ export class RunOutput<Output extends Schema | undefined = undefined> {
   get request(): Promise<StepResult["request"]> {
     return this.#last((step) => step?.request ?? {});
   }
-  get response(): Promise<FullOutput["response"]> {
-    return this.#last((step, run) => ({ ...step?.response, messages: run.spec.list.get.response.db() }));
+  get response(): Promise<RunResponse> {
+    return this.#last((_, run) => runResponse(run));
   }
   get providerMetadata(): Promise<ProviderMetadata | undefined> {
     return this.#last((step) => step?.providerMetadata);
@@ -220,7 +221,7 @@ function fullOutput<Output extends Schema | undefined>(
     files: run.steps.flatMap((step) => step.files),
     warnings: run.warnings,
     request: last?.request ?? {},
-    response: { ...last?.response, messages: list.get.response.db() },
+    response: runResponse(run),
     providerMetadata: last?.providerMetadata,
     error: run.error,
     tripwire,

@@ -23,6 +23,16 @@ describe("callTool", () => {
     });
   });
 
+  test("has no progress to save or to read", async () => {
+    const tool = createTool({
+      id: "steps",
+      description: "",
+      execute: async (_, { saveProgress, progress }) => [await saveProgress({ at: 1 }), progress],
+    });
+    expect(await callTool(tool, { name: "steps", input: {}, limits })).toEqual([undefined, undefined]);
+    expect(await tool.execute({})).toEqual([undefined, undefined]);
+  });
+
   test("does not run what a person has to approve, unless somebody did", async () => {
     let ran = 0;
     const tool = createTool({

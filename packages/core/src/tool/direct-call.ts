@@ -116,6 +116,7 @@ function detachedOptions(
     writer: SILENT_WRITER,
     writableStream: SILENT_WRITER,
     idempotencyKey: toolCallId,
+    saveProgress: async () => {},
     elicitation,
     suspend: () =>
       Promise.reject(

@@ -6,6 +6,7 @@ import type { RequestContext } from "../request-context/request-context.ts";
 import type { ApprovalRule, ToolLimits, ToolPermission } from "./tool-limits.ts";
 import { compileSchema } from "../schema/compile-schema.ts";
 import type { Schema } from "../schema/schema.ts";
+import type { Write } from "../storage/storage.ts";
 import type { System } from "../system.ts";
 import { checkInput, checkOutput, type InputCheck, inputError } from "./check-payload.ts";
 import { limitError } from "./limit-error.ts";
@@ -40,6 +41,8 @@ export interface ToolRunContext {
   requireApproval: ApprovalRule | undefined;
   requestContext: RequestContext;
   mastra: unknown;
+  /** What the agent has besides tools; passed to each of them. */
+  belongings?: { workspace?: unknown; browser?: unknown };
   threadId: string | undefined;
   resourceId: string | undefined;
   runId: string;
@@ -48,6 +51,11 @@ export interface ToolRunContext {
   limits: ToolLimits;
   system: System;
   threadState: ToolThreadState | undefined;
+  /** What calls saved of their progress before a crash, and where to save it. Absent if the run is not stored. */
+  progress?: {
+    saved: ReadonlyMap<string, unknown>;
+    save(toolCallId: string, value: unknown, alongside?: readonly Write[]): Promise<void>;
+  };
   writer(call: ToolCallPayload): ToolWriter;
   /** Calls that were answered, with the answers: they need no further approval. */
   answered: ReadonlyMap<string, { resumeData?: unknown }>;
@@ -121,7 +129,8 @@ export async function executeTool(
   const suspension: Suspension = { asked: false, payload: undefined };
   const finish = (output: unknown) => toOutcome(checked, context, suspension, output);
   try {
-    const options = executionOptions(call, context, wait.signal, resumeData, suspension);
+    const options = executionOptions(call, context, wait, resumeData, suspension);
+    options.timeoutMs = wait.ms;
     const output = definition.execute!(toolArgument(input, options) as never, options);
     const outcome = isPromise(output) ? Promise.resolve(output).then(finish) : finish(output);
     return outcome instanceof Promise ? await wait.for(outcome) : outcome;
@@ -142,7 +151,9 @@ interface Suspension {
 class ToolWait {
   readonly #tool: PreparedTool;
   readonly #context: ToolRunContext;
-  readonly #controller = new AbortController();
+  /** Made for a tool that asks for its signal. */
+  #controller: AbortController | undefined;
+  #reason: { why: unknown } | undefined;
   #giveUp: ((error: AgentError) => void) | undefined;
   #cancelTimer: (() => void) | undefined;
 
@@ -150,23 +161,37 @@ class ToolWait {
     this.#tool = tool;
     this.#context = context;
     const { abortSignal } = context;
-    if (abortSignal.aborted) this.#controller.abort(abortSignal.reason);
+    if (abortSignal.aborted) this.#abort(abortSignal.reason);
   }
 
   /** Tells the tool that its result is no longer awaited. */
   get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#reason) this.#controller.abort(this.#reason.why);
+    }
     return this.#controller.signal;
   }
 
+  /** How long it may take; 0 means no limit. */
+  get ms(): number {
+    return this.#tool.definition.timeoutMs ?? this.#context.limits.toolTimeoutMs;
+  }
+
+  #abort(why: unknown): void {
+    this.#reason ??= { why };
+    this.#controller?.abort(why);
+  }
+
   for(work: Promise<ToolOutcome>): Promise<ToolOutcome> {
-    const { abortSignal, limits, system } = this.#context;
+    const { abortSignal, system } = this.#context;
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
       work.then(resolve, reject);
       // From here on; nothing else can happen before the tool returns its promise.
       if (abortSignal.aborted) return this.handleEvent();
       onAbort(abortSignal, this);
-      const ms = this.#tool.definition.timeoutMs ?? limits.toolTimeoutMs;
+      const { ms } = this;
       if (ms > 0) this.#cancelTimer = system.setTimer(ms, () => this.#timeOut(ms));
     });
   }
@@ -179,14 +204,14 @@ class ToolWait {
   /** The run was aborted. */
   handleEvent(): void {
     const message = `The run was aborted while tool "${this.#tool.name}" was working.`;
-    this.#controller.abort(this.#context.abortSignal.reason);
+    this.#abort(this.#context.abortSignal.reason);
     this.#giveUp!(new AgentError("tool-aborted", message));
   }
 
   #timeOut(ms: number): void {
     const message = `Tool "${this.#tool.name}" did not return within ${ms} ms (limits.toolTimeoutMs).`;
     const error = new AgentError("tool-timeout", message);
-    this.#controller.abort(error);
+    this.#abort(error);
     this.#giveUp!(error);
   }
 }
@@ -194,7 +219,7 @@ class ToolWait {
 function executionOptions(
   call: ToolCallPayload,
   context: ToolRunContext,
-  abortSignal: AbortSignal,
+  wait: ToolWait,
   resumeData: unknown,
   suspension: Suspension,
 ): ToolExecutionOptions {
@@ -217,12 +242,17 @@ function executionOptions(
     messages,
     writableStream: writer,
     suspend,
-    abortSignal,
+    get abortSignal() {
+      return wait.signal;
+    },
     writer,
     idempotencyKey: `${runId}:${toolCallId}`,
+    saveProgress: async (value, alongside) => context.progress?.save(toolCallId, value, alongside),
     elicitation: NO_ELICITATION,
     flushMessages,
+    ...context.belongings,
   };
+  if (context.progress?.saved.has(toolCallId)) options.progress = context.progress.saved.get(toolCallId);
   if (context.threadState) options.threadState = context.threadState;
   if (resumeData !== undefined) options.resumeData = resumeData;
   if (agentId === undefined) return options;
@@ -297,14 +327,33 @@ async function permissionFor(
   try {
     const call = { toolName: tool.name, args: input, requestContext };
     const said = typeof requireApproval === "function" ? await requireApproval(call) : requireApproval;
-    if (typeof said === "object" && said !== null) return said.decision in ANSWERS ? said : ASK;
-    if (said) return ASK;
-    const own = tool.definition.requireApproval;
-    const asks = typeof own === "function" ? await own(input as never, { requestContext }) : own;
-    return asks ? ASK : ALLOW;
+    const rule = typeof said === "object" && said !== null ? known(said) : said ? ASK : undefined;
+    if (rule?.decision === "deny") return rule;
+    const itself = await ownPermission(tool, input, requestContext);
+    if (!rule || itself.always) return itself;
+    // Whoever is asked also sees what the tool says about the call.
+    return rule.decision === "ask" ? { ...itself, ...rule } : rule;
   } catch {
     return ASK;
   }
+}
+
+/** What the tool itself says about a call. If its check fails, it asks. */
+async function ownPermission(
+  { definition: { requireApproval: own } }: PreparedTool,
+  input: unknown,
+  requestContext: RequestContext,
+): Promise<ToolPermission> {
+  try {
+    const asks = typeof own === "function" ? await own(input as never, { requestContext }) : own;
+    return typeof asks === "object" ? known(asks) : asks ? ASK : ALLOW;
+  } catch {
+    return ASK;
+  }
+}
+
+function known(permission: ToolPermission): ToolPermission {
+  return permission.decision in ANSWERS ? permission : ASK;
 }
 
 const ANSWERS: Record<ToolPermission["decision"], true> = { allow: true, ask: true, deny: true };

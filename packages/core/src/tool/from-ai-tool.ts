@@ -1,7 +1,19 @@
+import { isObject } from "@selvedge/protocol";
 import type { ToolDefinition, ToolExecutionOptions, ToolLike, Tool } from "./tool.ts";
 
 type AnyDefinition = ToolDefinition<any, any>;
 type AiTool = Exclude<ToolLike, Tool>;
+
+/**
+ * AI SDK 5 passes the output itself to `toModelOutput`, later releases `{ toolCallId, input, output }`. An object can be
+ * both.
+ */
+function outputArgument(output: unknown, call: object | undefined): unknown {
+  const later = { ...call, output };
+  if (!isObject(output) || Object.keys(later).some((name) => Object.hasOwn(output, name))) return later;
+  const hidden = Object.entries(later).map(([name, value]) => [name, { value }] as const);
+  return Object.defineProperties({ ...output }, Object.fromEntries(hidden));
+}
 
 /** An AI SDK tool: it has no id, is called as `execute(input, options)`, and may yield partial results. */
 export function fromAiTool(tool: AiTool, base: AnyDefinition): AnyDefinition {
@@ -17,7 +29,7 @@ export function fromAiTool(tool: AiTool, base: AnyDefinition): AnyDefinition {
           : Boolean(needsApproval),
     }),
     ...(toModelOutput && {
-      toModelOutput: (output: unknown, call?: object) => toModelOutput({ ...call, output }),
+      toModelOutput: (output: unknown, call?: object) => toModelOutput(outputArgument(output, call)),
     }),
     ...(execute && {
       execute: async ({ context, requestContext }, options) => {

@@ -2,7 +2,11 @@ import type { StoredMessage, ToolArgument } from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { InferInput, InferOutput, Schema } from "../schema/schema.ts";
+import { checkConvertible } from "../schema/compile-schema.ts";
+import type { Domain } from "../storage/domain.ts";
+import type { Write } from "../storage/storage.ts";
 import { directCall } from "./direct-call.ts";
+import type { ToolPermission } from "./tool-limits.ts";
 import type { ToolTransform } from "./transform.ts";
 
 /** Where a call comes from. */
@@ -40,6 +44,8 @@ export interface ToolThreadState {
   get(type: string): Promise<unknown>;
   /** Updates a value on top of concurrent changes: `change` may be called more than once. Returns the new value. */
   update(type: string, change: (value: unknown) => unknown): Promise<unknown>;
+  /** Tables in the thread's store. Their rows go with the thread if `thread_id` is the partition. */
+  domain<Store>(domain: Domain<Store>): Promise<Store>;
 }
 
 /** The second argument of `execute`. */
@@ -56,6 +62,19 @@ export interface ToolExecutionOptions extends ToolCallOrigin {
   resumeData?: any;
   /** Stays the same when the call is retried after a crash: pass it to services that accept an idempotency key. */
   idempotencyKey: string;
+  /** The `Workspace` of the agent. */
+  workspace?: any;
+  /** The browser of the agent. */
+  browser?: any;
+  /** How many milliseconds the call may take; 0 means no limit. */
+  timeoutMs?: number;
+  /**
+   * Stores a small JSON value with the call before it resolves. If the process dies, the call runs again with it as
+   * `progress`. Does nothing if the run is not stored. Writes `alongside` go in the same commit.
+   */
+  saveProgress(value: unknown, alongside?: readonly Write[]): Promise<void>;
+  /** What an earlier attempt of this call saved last. */
+  progress?: any;
   /** Absent if the run is not stored. */
   threadState?: ToolThreadState | undefined;
   /** The conversation before this step is already stored. */
@@ -99,12 +118,23 @@ export interface ToolDefinition<
   outputSchema?: OutputSchema;
   suspendSchema?: Schema;
   resumeSchema?: Schema;
-  /** Requires approval for each call, or for those the function selects; if it throws, approval is required. */
+  /**
+   * Requires approval for each call, or for those the function selects; if it throws, approval is required. The function
+   * can also return a decision with a reason, which the person who is asked sees.
+   */
   requireApproval?:
     | boolean
-    | ((input: ToolInput<InputSchema>, context: { requestContext: RequestContext }) => Awaitable<boolean>);
-  /** Running it twice with one idempotency key is harmless, so it may run again after a crash. */
+    | ((
+        input: ToolInput<InputSchema>,
+        context: { requestContext: RequestContext },
+      ) => Awaitable<boolean | ToolPermission>);
+  /**
+   * It may run again after a crash: running it twice with one idempotency key is harmless, or it checks `progress` before
+   * it acts.
+   */
   idempotent?: boolean;
+  /** For the rules of sessions, if the controller has no `toolCategoryResolver`. */
+  category?: "read" | "edit" | "execute" | null;
   /** Milliseconds a call may take; 0 means no limit. Default: the run's `toolTimeoutMs`. */
   timeoutMs?: number;
   transform?: ToolTransform;
@@ -194,5 +224,6 @@ export function createTool<
   if (typeof definition?.id !== "string" || definition.id === "") {
     throw new AgentError("invalid-argument", `A tool needs an id, got ${showValue(definition?.id)}.`);
   }
+  checkConvertible(definition.inputSchema, `Tool "${definition.id}": `);
   return new Tool(definition);
 }

@@ -168,12 +168,16 @@ export function checkTextQuery(options: TextQuery): { topK: number; minScore: nu
   return checkQuery({ ...options, queryVector: [] });
 }
 
-export function checkUpdate({ update }: Parameters<Vector["updateVector"]>[0]): void {
-  if (update.vector !== undefined || update.metadata !== undefined) return;
-  throw new AgentError("invalid-argument", "updateVector needs a vector or metadata to change");
+/** Requires something to change, and an id or a non-empty filter. */
+export function checkUpdate({ id, filter, update }: Parameters<Vector["updateVector"]>[0]): void {
+  if (update?.vector === undefined && update?.metadata === undefined)
+    throw new AgentError("invalid-argument", "updateVector needs a vector or metadata to change");
+  const byFilter = filter !== undefined && Object.keys(filter).length > 0;
+  if ((id !== undefined) === byFilter)
+    throw new AgentError("invalid-argument", "updateVector needs either an id or a non-empty filter");
 }
 
-/** Requires ids or a non-empty filter: emptying an index takes `deleteIndex`. */
+/** Requires ids or a non-empty filter: emptying an index takes `truncateIndex`. */
 export function checkDeletion({ ids, filter }: Parameters<Vector["deleteVectors"]>[0]): void {
   const byFilter = filter !== undefined && Object.keys(filter).length > 0;
   if ((ids !== undefined) === byFilter) {

@@ -25,7 +25,7 @@ export type FilterNode =
   | { op: "exists"; path: string[] };
 
 const OPERATORS =
-  "$eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $exists, $contains, $not inside a field, " +
+  "$eq, $ne, $gt, $gte, $lt, $lte, $in, $nin, $exists, $contains, $all, $not inside a field, " +
   "and $and, $or, $nor, $not around conditions";
 
 // Filters also come from models. This limit suits every database and is far below what JSON allows.
@@ -117,8 +117,10 @@ function parseOperator(field: string, path: string[], operator: string, operand:
       }
       return { op: operator.slice(1) as "gt" | "gte" | "lt" | "lte", path, value };
     }
+    case "$all":
     case "$contains": {
-      if (!Array.isArray(operand)) return { op: "contains", path, value: toScalar(field, operand) };
+      if (operator === "$contains" && !Array.isArray(operand))
+        return { op: "contains", path, value: toScalar(field, operand) };
       const values = toScalars(field, operator, operand);
       return { op: "and", nodes: values.map((value) => ({ op: "contains", path, value })) };
     }

@@ -130,12 +130,26 @@ export class InMemoryVector implements Vector {
     checkUpdate(options);
     const { indexName, id, update } = options;
     const index = this.#index(indexName);
-    const row = index.rows.get(id);
-    if (row === undefined) throw noSuchVector(indexName, id);
-    const entry = index.entries[row]!;
-    const metadata = update.metadata ? encodeMetadata(update.metadata) : entry.metadata;
-    const vector = update.vector ? toFloat32(indexName, index.dimension, update.vector) : index.table.at(row);
-    this.#put(index, { ...entry, metadata, fields: parse(metadata) }, vector);
+    const filter = parseFilter(options.filter);
+    const ids =
+      id === undefined
+        ? index.entries.filter(({ fields }) => matchesFilter(filter, fields)).map((entry) => entry.id)
+        : [id];
+    for (const one of ids) {
+      const row = index.rows.get(one);
+      if (row === undefined) throw noSuchVector(indexName, one);
+      const entry = index.entries[row]!;
+      const metadata = update.metadata ? encodeMetadata(update.metadata) : entry.metadata;
+      const vector = update.vector
+        ? toFloat32(indexName, index.dimension, update.vector)
+        : index.table.at(row);
+      this.#put(index, { ...entry, metadata, fields: parse(metadata) }, vector);
+    }
+  }
+
+  async truncateIndex({ indexName }: { indexName: string }): Promise<void> {
+    const index = this.#index(indexName);
+    while (index.entries.length > 0) this.#remove(index, index.entries.at(-1)!.id);
   }
 
   async deleteVector({ indexName, id }: { indexName: string; id: string }): Promise<void> {

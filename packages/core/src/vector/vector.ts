@@ -60,12 +60,16 @@ export interface Vector {
    * query that the entry matches, with rare words weighing more.
    */
   queryText?(options: TextQuery): Promise<VectorResult[]>;
+  /** Changes one entry by `id`, or all that match `filter`. Metadata is replaced as a whole. */
   updateVector(options: {
     indexName: string;
-    id: string;
+    id?: string;
+    filter?: VectorFilter;
     update: { vector?: number[]; metadata?: Record<string, unknown> };
   }): Promise<void>;
   deleteVector(options: { indexName: string; id: string }): Promise<void>;
   deleteVectors(options: { indexName: string; ids?: string[]; filter?: VectorFilter }): Promise<void>;
+  /** Deletes all entries; the index stays. */
+  truncateIndex(options: { indexName: string }): Promise<void>;
   close?(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import { basename, extname, posix, resolve } from "node:path";
 import { AgentError, showValue } from "../errors.ts";
 import { realSystem, type System } from "../system.ts";
-import { containment } from "./contained/directory.ts";
+import { containment, isDirectory } from "./contained/directory.ts";
 import { FileTree, hashFile, type OpenFile, type TreeEntry } from "./contained/file-tree.ts";
 import { fileIdentity } from "./file-identity.ts";
 import { KeyedLock } from "./keyed-lock.ts";
@@ -14,12 +14,14 @@ import {
   WorkspaceReadOnlyError,
 } from "./workspace-errors.ts";
 import type {
+  DeleteOptions,
   FileContent,
   FileEntry,
   FilesystemInfo,
   FileStat,
   ProviderStatus,
   ReadOptions,
+  ScanRoots,
   WorkspaceFilesystem,
   WriteOptions,
 } from "./workspace-filesystem.ts";
@@ -96,6 +98,12 @@ export class LocalFilesystem implements WorkspaceFilesystem {
     this.#allowedPaths = next;
   }
 
+  withAllowedPaths(paths: readonly string[]): LocalFilesystem {
+    const there = paths.filter((path) => isDirectory(path));
+    const allowedPaths = [...this.#allowedPaths, ...there];
+    return there.length === 0 ? this : new LocalFilesystem({ ...this.#options, id: this.id, allowedPaths });
+  }
+
   async destroy(): Promise<void> {
     this.#status = "destroyed";
   }
@@ -145,8 +153,7 @@ export class LocalFilesystem implements WorkspaceFilesystem {
       async check(existing) {
         if (expectedMtime && existing?.modifiedAt.getTime() !== expectedMtime.getTime())
           throw new StaleFileError(path);
-        if (expectedHash === undefined) return;
-        if ((existing ? await hashFile(existing) : null) !== expectedHash) throw new StaleFileError(path);
+        if (expectedHash !== undefined) await requireHash(path, existing, expectedHash);
       },
     });
   }
@@ -164,13 +171,19 @@ export class LocalFilesystem implements WorkspaceFilesystem {
     await this.#locks.run(await fileIdentity(this, path), LOCK_MS, work);
   }
 
-  async deleteFile(path: string, options: { force?: boolean } = {}): Promise<void> {
+  async deleteFile(path: string, { force, expectedHash }: DeleteOptions = {}): Promise<void> {
     this.#checkWritable(path);
     try {
+      if (expectedHash !== undefined)
+        await this.#reading(path, (file) => requireHash(path, file, expectedHash));
       this.#tree.remove(path);
     } catch (error) {
-      if (!options.force || !AgentError.is(error, "not-found")) throw error;
+      if (!force || !AgentError.is(error, "not-found")) throw error;
     }
+  }
+
+  async removeLeftovers(path: string): Promise<void> {
+    if (!this.readOnly) await this.#tree.removeLeftovers(path);
   }
 
   async copyFile(source: string, target: string, options: { overwrite?: boolean } = {}): Promise<void> {
@@ -213,7 +226,8 @@ export class LocalFilesystem implements WorkspaceFilesystem {
           if (depth < Math.min(maxDepth, LIST_DEPTH))
             await visit(posix.join(directory, entry.name), `${name}/`, depth + 1);
         } else if (entry.type !== "other" && (!extensions || extensions.includes(extname(name)))) {
-          found.push(this.#withSize(directory, entry, name));
+          const { type, size } = entry;
+          found.push({ name, type, ...(size !== undefined && { size }) });
         }
         if (found.length > LIST_ENTRIES) {
           throw new FileLimitError(
@@ -227,12 +241,16 @@ export class LocalFilesystem implements WorkspaceFilesystem {
     return found;
   }
 
+  scanRoots(): ScanRoots {
+    return { roots: [...this.#tree.roots], refusesHardLinks: this.#options.hardLinks === "refuse" };
+  }
+
   async exists(path: string): Promise<boolean> {
     return this.#tree.stat(path) !== undefined;
   }
 
-  async stat(path: string): Promise<FileStat> {
-    const found = this.#tree.stat(path);
+  async stat(path: string, { follow = true }: { follow?: boolean } = {}): Promise<FileStat> {
+    const found = this.#tree.stat(path, follow);
     if (!found) throw new FileNotFoundError(path, this.#similarName(path));
     if (found.type === "other")
       throw new PermissionError(path, "only regular files and directories can be used.");
@@ -243,6 +261,7 @@ export class LocalFilesystem implements WorkspaceFilesystem {
       size: found.size,
       createdAt: found.createdAt,
       modifiedAt: found.modifiedAt,
+      id: found.id,
     };
   }
 
@@ -284,12 +303,6 @@ export class LocalFilesystem implements WorkspaceFilesystem {
     }
   }
 
-  #withSize(directory: string, entry: TreeEntry, name: string): FileEntry {
-    if (entry.type === "symlink") return { name, type: "symlink" };
-    const size = this.#tree.stat(posix.join(directory, entry.name), false)?.size;
-    return { name, type: "file", ...(size !== undefined && { size }) };
-  }
-
   /** A hint for a name that differs from an existing one only in its Unicode form. */
   #similarName(path: string): string | undefined {
     for (const form of ["NFC", "NFD"] as const) {
@@ -305,6 +318,10 @@ export class LocalFilesystem implements WorkspaceFilesystem {
     if (this.readOnly) throw new WorkspaceReadOnlyError(path);
     if (this.#status === "destroyed") throw new PermissionError(path, "the workspace was destroyed.");
   }
+}
+
+async function requireHash(path: string, file: OpenFile | undefined, expected: string | null): Promise<void> {
+  if ((file ? await hashFile(file) : null) !== expected) throw new StaleFileError(path);
 }
 
 function toBytes(path: string, content: FileContent): Uint8Array {

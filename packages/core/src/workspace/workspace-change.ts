@@ -53,7 +53,7 @@ export async function describeChange(
   };
 }
 
-/** Puts a change on the thread's stream, where it is stored. */
+/** Puts a change on the thread's stream, where it is stored. After a crash it may be there twice, with one id. */
 export async function announceChange(writer: ToolWriter, change: WorkspaceChange): Promise<void> {
-  await writer.custom({ type: "data-workspace-change", data: change });
+  await writer.custom({ type: "data-workspace-change", id: change.toolCallId, data: change });
 }

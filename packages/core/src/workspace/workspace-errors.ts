@@ -88,6 +88,22 @@ export class StaleFileError extends PathError {
   }
 }
 
+/** The process died while it changed a file, and something else has changed the file since. */
+export class FileChangedError extends PathError {
+  constructor(path: string, marks: { before: string | null; after: string | null; found: string | null }) {
+    const { before, after, found } = marks;
+    const show = (mark: string | null) => (mark === null ? "no file" : mark);
+    super(
+      "FileChangedError",
+      "file-changed",
+      path,
+      `The process ended while it changed ${path}, and now the path is neither as it was before nor as it should be: something else has changed it. ` +
+        `Nothing more was written. Before: ${show(before)}. After the change: ${show(after)}. Now: ${show(found)}. Read it to see what it contains.`,
+      marks,
+    );
+  }
+}
+
 export class WorkspaceReadOnlyError extends PathError {
   constructor(path: string) {
     super(
@@ -99,9 +115,43 @@ export class WorkspaceReadOnlyError extends PathError {
   }
 }
 
+export class SandboxFeatureNotSupportedError extends AgentError {
+  constructor(sandbox: string, feature: string) {
+    super(
+      "not-supported",
+      `${sandbox} does not support ${feature}. Use another sandbox, such as LocalSandbox.`,
+    );
+    this.name = "SandboxFeatureNotSupportedError";
+  }
+}
+
+export class DiskFullError extends PathError {
+  constructor(path: string) {
+    super(
+      "DiskFullError",
+      "limit-exceeded",
+      path,
+      `${path}: the disk is full. The file is as it was. Delete something, or ask for more space.`,
+    );
+  }
+}
+
 /** A path or value over a limit of the workspace. */
 export class FileLimitError extends PathError {
   constructor(path: string, message: string) {
     super("FileLimitError", "limit-exceeded", path, `${path}: ${message}`);
+  }
+}
+
+/** A search that needs an index the workspace does not have. */
+export class SearchNotAvailableError extends AgentError {
+  constructor(mode: string | undefined, available: string | undefined) {
+    super(
+      "not-supported",
+      available === undefined
+        ? "This workspace has no search index. Set bm25: true, or vectorStore and embedder."
+        : `This workspace cannot search by ${mode}, only by ${available}. Set bm25, or vectorStore and embedder.`,
+    );
+    this.name = "SearchNotAvailableError";
   }
 }

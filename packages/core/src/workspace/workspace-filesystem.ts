@@ -30,6 +30,13 @@ export interface WriteOptions {
   expectedHash?: string | null;
 }
 
+export interface DeleteOptions {
+  /** A missing file is no error. */
+  force?: boolean;
+  /** Refuse if the file has another SHA-256 (in hex). */
+  expectedHash?: string;
+}
+
 export interface FileEntry {
   /** With `recursive`, the path below the listed directory. */
   name: string;
@@ -45,6 +52,8 @@ export interface FileStat {
   createdAt: Date;
   modifiedAt: Date;
   mimeType?: string;
+  /** Tells an entry from a later one with the same name, for as long as it exists. */
+  id?: string;
 }
 
 export interface FilesystemInfo {
@@ -54,6 +63,12 @@ export interface FilesystemInfo {
   status: ProviderStatus;
   readOnly: boolean;
   [detail: string]: unknown;
+}
+
+/** What a thread needs to open the files of a tree. The roots are real paths. */
+export interface ScanRoots {
+  roots: string[];
+  refusesHardLinks: boolean;
 }
 
 /** Files as an agent sees them. Implement it for another place to keep files; `testFilesystem` is its test suite. */
@@ -71,7 +86,7 @@ export interface WorkspaceFilesystem {
   readFile(path: string, options?: ReadOptions): Promise<string | Buffer>;
   writeFile(path: string, content: FileContent, options?: WriteOptions): Promise<void>;
   appendFile(path: string, content: FileContent): Promise<void>;
-  deleteFile(path: string, options?: { force?: boolean }): Promise<void>;
+  deleteFile(path: string, options?: DeleteOptions): Promise<void>;
   copyFile(source: string, target: string, options?: { overwrite?: boolean }): Promise<void>;
   moveFile(source: string, target: string, options?: { overwrite?: boolean }): Promise<void>;
   mkdir(path: string, options?: { recursive?: boolean }): Promise<void>;
@@ -81,8 +96,17 @@ export interface WorkspaceFilesystem {
     options?: { recursive?: boolean; extension?: string | string[]; maxDepth?: number },
   ): Promise<FileEntry[]>;
   exists(path: string): Promise<boolean>;
-  stat(path: string): Promise<FileStat>;
+  /** Without `follow`, of a link itself. Default: true. */
+  stat(path: string, options?: { follow?: boolean }): Promise<FileStat>;
+  /** The same files, and more directories by their absolute paths. Those that are gone are left out. */
+  withAllowedPaths?(paths: readonly string[]): WorkspaceFilesystem;
+  /** Where the files are, the same in every process. Default: `realpath(".")`, or `id`. */
+  identity?(): Promise<string>;
+  /** Deletes what a process that died while it wrote a file left beside it. */
+  removeLeftovers?(path: string): Promise<void>;
   /** The path without links. */
   realpath?(path: string): Promise<string>;
   resolveAbsolutePath?(path: string): string | undefined;
+  /** For files of this machine: lets threads list and search them. */
+  scanRoots?(): ScanRoots;
 }

@@ -6,19 +6,24 @@ import {
   type ObservationalMemoryRecord,
   OM_JOBS,
   type OmHistoryOptions,
+  type OmJobRow,
   omKeyOf,
   type Storage,
   THREADS,
+  update,
 } from "@selvedge/core/storage";
 import type { StoredMessage } from "@selvedge/protocol";
 import { toWarn } from "../warning.ts";
 import { hasOpenCall } from "./message-sums.ts";
 import { DEFAULT_OM_MODEL, resolveOmConfig, type OmConfig, type OmRoleConfig } from "./om-config.ts";
+import { omChunk } from "./om-chunks.ts";
 import { OmEngine } from "./om-engine.ts";
 import { insertObservation, insertReflection } from "./om-job-rows.ts";
+import { omLimits, overridesOf } from "./om-limits.ts";
 import type { ObservationalMemoryOptions } from "./om-options.ts";
 import { logMessages } from "./om-processor.ts";
 import type { OmTurn } from "./om-turn.ts";
+import { type OmGeneration, type OmView, viewChunks, viewGenerations } from "./om-view.ts";
 import { continuationMessage } from "./render-log.ts";
 
 export interface OmThread {
@@ -95,6 +100,55 @@ export class ObservationalMemory {
   async getStatus(thread: OmThread): Promise<Record<string, unknown>> {
     const turn = await this.#turn(thread);
     return turn.status(0);
+  }
+
+  /** The log, what waits to join it, and the work that is not done. */
+  async inspect(thread: OmThread): Promise<OmView> {
+    const address = await this.#address(thread);
+    const state = await (await this.#engine.domain()).read(address);
+    // Without sums that can be trusted, the messages are counted.
+    const isCounted = state.record !== undefined && (state.part?.pending_count ?? -1) >= 0;
+    const { record, part } = isCounted ? state : await this.#turn(thread);
+    const { messageTokens, observationTokens } = omLimits(
+      this.config,
+      overridesOf(record!.config),
+      record!.log_tokens,
+    );
+    return {
+      scope: address.scope,
+      generation: record!.generation,
+      windows: {
+        messages: { tokens: part!.pending_tokens, threshold: messageTokens },
+        observations: { tokens: record!.log_tokens, threshold: observationTokens },
+      },
+      leftOut: part!.omitted_count,
+      models: {
+        observer: nameOf(this.config.observation.model),
+        reflector: nameOf(this.config.reflection.model),
+      },
+      chunks: await viewChunks(this.#storage(), address, state.chunks),
+      jobs: state.jobs.map(toJobView),
+    };
+  }
+
+  /** What each reflection made of the log before it, newest first. */
+  async generations(thread: OmThread, limit: number = MOST_GENERATIONS): Promise<OmGeneration[]> {
+    await this.#engine.domain();
+    return viewGenerations(this.#storage(), await this.#address(thread), limit);
+  }
+
+  /** Starts failed and postponed work of the thread now. Does not wait for it. */
+  async retry(thread: OmThread): Promise<void> {
+    const address = await this.#address(thread);
+    await this.#engine.domain();
+    const where = {
+      thread_id: omKeyOf(address),
+      source: thread.threadId,
+      state: { in: ["failed", "waiting"] },
+    } as const;
+    const set = { state: "waiting", attempt: 0, due_at: Math.trunc(this.#system.now()) } as const;
+    await this.#storage().commit([update(OM_JOBS, { where, set })]);
+    this.#engine.serve(this.#agent()).nudge();
   }
 
   /** Observes everything unobserved and activates it. Returns whether there was anything. */
@@ -192,6 +246,9 @@ export class ObservationalMemory {
   async clear(threadId: string, resourceId?: string): Promise<void> {
     const address = await this.#address({ threadId, resourceId });
     await (await this.#engine.domain()).clearObservationalMemory(threadId, address.resourceId);
+    // Subscribers learn that the log is empty. If another process runs the thread, its next step says so.
+    const status = await this.getStatus(address);
+    await this.#agent().threads.announce(address, [omChunk("status", this.#system.newId(), status)], []);
   }
 
   /** Waits until no observation of the thread waits or runs, up to a limit. Returns whether that was reached. */
@@ -298,6 +355,20 @@ export class ObservationalMemory {
 }
 
 const LOOK_AGAIN_MS = 100;
+const MOST_GENERATIONS = 20;
+
+function toJobView(job: OmJobRow): OmView["jobs"][number] {
+  return {
+    id: job.id,
+    kind: job.kind,
+    state: job.state === "running" || job.state === "failed" ? job.state : "waiting",
+    attempt: job.attempt,
+    tokens: job.tokens,
+    dueAt: new Date(job.due_at),
+    ...(job.started_at !== null && { startedAt: new Date(job.started_at) }),
+    ...(job.last_error !== null && { error: job.last_error }),
+  };
+}
 
 function nameOf(model: OmRoleConfig["model"]): string {
   if (model === undefined) return DEFAULT_OM_MODEL;

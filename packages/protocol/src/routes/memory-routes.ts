@@ -23,8 +23,10 @@ import * as shapes from "./shapes.ts";
 const route = routesOf("memory");
 const MAX_TITLE = 8192;
 const query = object({ ...shapes.threadQuery });
-const agentQuery = object({ agentId: optional(id()) });
+const agentQuery = object({ agentId: optional(id()), requestContext: optional(text()) });
 const title = optional(text({ maxLength: MAX_TITLE }));
+/** Fields that other clients of this API repeat in the body. They have no effect there. */
+const repeated = { agentId: optional(id()), requestContext: optional(anything()) };
 
 /** An accepted message that waits for its turn. */
 export const queuedMessage = named(
@@ -85,6 +87,16 @@ const timelineStep = openObject({
   usage: optional(shapes.usage),
   text: optional(text()),
   toolCalls: list(timelineTool),
+  /** What observational memory changed in the prompt before the step. */
+  activations: optional(
+    list(
+      openObject({
+        kind: oneOf("observation", "reflection"),
+        removedTokens: integer(),
+        addedTokens: integer(),
+      }),
+    ),
+  ),
 });
 
 /** The configuration of a memory, in plain values. */
@@ -111,6 +123,51 @@ const memoryConfig = openObject({
   readOnly: flag(),
 });
 
+const omWindow = openObject({ tokens: number(), threshold: number() });
+
+export const omView = named(
+  "ObservationalMemoryView",
+  openObject({
+    scope: oneOf("thread", "resource"),
+    generation: integer(),
+    windows: openObject({ messages: omWindow, observations: omWindow }),
+    /** Unobserved messages that the prompt has no room for. */
+    leftOut: integer(),
+    models: openObject({ observer: text(), reflector: text() }),
+    /** The log in its order, then what waits to join it. */
+    chunks: list(
+      openObject({
+        id: id(),
+        kind: oneOf("observe", "reflect"),
+        state: oneOf("buffered", "active"),
+        threadId: id(),
+        text: text(),
+        tokens: integer(),
+        /** The messages it stands for. */
+        firstMessageId: optional(id()),
+        lastMessageId: optional(id()),
+        messageCount: integer(),
+        messageTokens: integer(),
+        createdAt: time(),
+        activatedAt: optional(time()),
+      }),
+    ),
+    /** Work that is not done. */
+    jobs: list(
+      openObject({
+        id: text(),
+        kind: oneOf("observe", "reflect"),
+        state: oneOf("waiting", "running", "failed"),
+        attempt: integer(),
+        tokens: integer(),
+        dueAt: time(),
+        startedAt: optional(time()),
+        error: optional(text()),
+      }),
+    ),
+  }),
+);
+
 /** A record of observational memory: times are texts. */
 const omRecord = either(anything(), nothing());
 
@@ -136,6 +193,10 @@ export const MEMORY_ROUTES = {
       includeSubagents: optional(flag()),
       orderBy: optional(oneOf("createdAt", "updatedAt")),
       direction: optional(oneOf("ASC", "DESC")),
+      "orderBy[field]": optional(oneOf("createdAt", "updatedAt")),
+      "orderBy[direction]": optional(oneOf("ASC", "DESC")),
+      /** Values that the metadata must have, as JSON. */
+      metadata: optional(text({ maxLength: 4096 })),
       ...shapes.page,
     }),
     response: openObject({
@@ -152,6 +213,7 @@ export const MEMORY_ROUTES = {
       resourceId: optional(shapes.resourceId),
       title,
       metadata: optional(shapes.metadata),
+      ...repeated,
     }),
     response: shapes.thread,
   }),
@@ -169,6 +231,7 @@ export const MEMORY_ROUTES = {
       resourceId: optional(shapes.resourceId),
       title,
       metadata: optional(shapes.metadata),
+      ...repeated,
     }),
     response: shapes.thread,
   }),
@@ -200,6 +263,7 @@ export const MEMORY_ROUTES = {
     body: object({
       messages: list(anyObject(), { maxItems: 1000 }),
       resourceId: optional(shapes.resourceId),
+      ...repeated,
     }),
     response: openObject({ messages: list(shapes.storedMessage) }),
   }),
@@ -210,6 +274,7 @@ export const MEMORY_ROUTES = {
     body: object({
       messageIds: list(id(), { maxItems: 1000 }),
       resourceId: optional(shapes.resourceId),
+      ...repeated,
     }),
     response: openObject({ success: only(true), message: text() }),
   }),
@@ -220,6 +285,7 @@ export const MEMORY_ROUTES = {
     body: object({
       newThreadId: optional(id()),
       resourceId: optional(shapes.resourceId),
+      ...repeated,
       title,
       metadata: optional(shapes.metadata),
       options: optional(
@@ -254,6 +320,7 @@ export const MEMORY_ROUTES = {
     body: object({
       workingMemory: text({ maxLength: 262_144 }),
       resourceId: optional(shapes.resourceId),
+      ...repeated,
     }),
     response: openObject({ success: only(true) }),
   }),
@@ -291,6 +358,43 @@ export const MEMORY_ROUTES = {
     owner: "resource",
     body: object({ ...shapes.threadQuery, threadId: optional(id()) }),
     response: openObject({ record: omRecord }),
+  }),
+  inspectObservationalMemory: route("GET /api/memory/threads/:threadId/observational-memory", {
+    summary: "The log of a thread by chunk, its windows, and the work that is not done; null where it is off",
+    owner: "thread",
+    query,
+    response: openObject({ view: either(omView, nothing()) }),
+  }),
+  workOnObservationalMemory: route("POST /api/memory/threads/:threadId/observational-memory", {
+    summary: "Observes everything unobserved and returns when it is done, or starts failed work again",
+    owner: "thread",
+    startsRun: true,
+    query,
+    body: object({ resourceId: optional(shapes.resourceId), action: oneOf("observe", "retry") }),
+    response: openObject({ done: only(true) }),
+  }),
+  forgetObservationalMemory: route("DELETE /api/memory/threads/:threadId/observational-memory", {
+    summary: "Deletes the log of a thread, or of its resource if they share one. Messages stay",
+    owner: "thread",
+    query,
+    response: openObject({ forgotten: only(true) }),
+  }),
+  listObservationalGenerations: route("GET /api/memory/threads/:threadId/observational-memory/generations", {
+    summary: "What each reflection made of the log before it, newest first",
+    owner: "thread",
+    query,
+    response: openObject({
+      generations: list(
+        openObject({
+          generation: integer(),
+          endedAt: time(),
+          before: text(),
+          after: text(),
+          beforeTokens: integer(),
+          afterTokens: integer(),
+        }),
+      ),
+    }),
   }),
   getThreadState: route("GET /api/memory/threads/:threadId/state", {
     summary:

@@ -328,6 +328,8 @@ export const toolInfo = named(
 );
 
 export const threadQuery = {
+  /** Other clients of this API send it; an authoriser sets the request context here. */
+  requestContext: optional(text()),
   agentId: optional(id()),
   resourceId: optional(resourceId),
 };

@@ -105,6 +105,9 @@ export interface QueuedMessage extends TypeOf<typeof memory.queuedMessage> {}
 export interface EditQueuedBody extends Body<"editQueued"> {}
 export interface Lane extends TypeOf<typeof memory.lane> {}
 export interface RunInfo extends TypeOf<typeof memory.runInfo> {}
+export interface ObservationalMemoryView extends TypeOf<typeof memory.omView> {}
+export type ObservationChunk = ObservationalMemoryView["chunks"][number];
+export type ObservationJob = ObservationalMemoryView["jobs"][number];
 export interface RunTimeline extends Answer<"getRun"> {}
 export type TimelineStep = RunTimeline["timeline"][number];
 export type TimelineTool = TimelineStep["toolCalls"][number];

@@ -136,7 +136,10 @@ export class Display {
 
   set({ files, ...facts }: Partial<DisplayFacts>): void {
     Object.assign(this.#now, facts);
-    if (files) this.#modified(files);
+    if (files) {
+      this.#now.modifiedFiles = new Map();
+      this.#modified(files);
+    }
     this.#snapshot = undefined;
   }
 

@@ -191,6 +191,36 @@ describe("EventFold", () => {
     ]);
   });
 
+  it("neither starts nor ends a run because of work beside it", () => {
+    const beside = (name: string): AgentChunk =>
+      ({ ...data(`data-om-${name}`, { cycleId: "c" }), runId: "c" }) as AgentChunk;
+    const events = fold([
+      beside("buffering-start"),
+      ...begun,
+      chunk("text-start", { id: "0" }),
+      chunk("text-delta", { id: "0", text: "a" }),
+      beside("buffering-end"),
+      beside("activation"),
+      chunk("text-delta", { id: "0", text: "b" }),
+      finish("stop"),
+      beside("status"),
+    ]);
+    expect(types(events).filter((type) => /^(agent|om)_|^message_(start|end)$/.test(type))).toEqual([
+      "om_buffering_start",
+      "agent_start",
+      "message_start",
+      "message_end",
+      "message_start",
+      "om_buffering_end",
+      "om_activation",
+      "message_end",
+      "agent_end",
+      "om_status",
+    ]);
+    const { message } = events.findLast(({ type }) => type === "message_end") as EventOf<"message_end">;
+    expect(message.content).toEqual([{ type: "text", text: "ab" }]);
+  });
+
   it("passes on what observational memory, goals and tools themselves tell", () => {
     const phases = ["observation", "reflection", "buffering"].flatMap((phase) =>
       ["start", "end", "failed"].map((moment) => data(`data-om-${phase}-${moment}`, { cycleId: "c" })),

@@ -1,3 +1,4 @@
+import { isMemoryChunk } from "../chunk-kind.ts";
 import type { AgentChunk, DataChunk } from "../chunk.ts";
 import {
   type AgentControllerMessage,
@@ -56,6 +57,10 @@ export class EventFold {
     }
     if (chunk.type === "tool-call-decided") {
       this.#decided(chunk.payload, events);
+      return events;
+    }
+    if (isMemoryChunk(chunk)) {
+      this.#data(chunk as DataChunk, events);
       return events;
     }
     if (chunk.runId !== this.#runId) this.#follow(chunk.runId, events);

@@ -89,13 +89,18 @@ export const CHUNKERS: Readonly<Record<ChunkStrategy, Chunker>> = {
 function chunkSentences(text: string, params: CheckedParams): Piece[] {
   const { size, overlap, fallbackToWords = true, fallbackToCharacters = true } = params;
   const strip = params.stripWhitespace ?? true;
-  const target = Math.max(params.targetSize ?? Math.ceil(size * 0.8), params.minSize ?? 0, overlap + 1);
-  const ends = params.keepSeparator === false ? "drop" : "after";
-  const separators: Separator[] = [{ ...sentenceSeparator(params.sentenceEnders), cut: ends }];
-  if (fallbackToWords) separators.push({ text: " ", cut: strip ? "drop" : "after" });
-  const isWhole = !fallbackToCharacters || !fallbackToWords;
+  const target = Math.max(params.targetSize ?? size, params.minSize ?? 0, overlap + 1);
   const sized = { ...params, size: Math.min(size, target) };
-  return pieces(text, split(text, whole(text), sized, separators, { strip, keepWhole: isWhole }));
+  const ends = params.keepSeparator === false ? "drop" : "after";
+  const sentences: Separator[] = [{ ...sentenceSeparator(params.sentenceEnders), cut: ends }];
+  const words: Separator[] = fallbackToWords ? [{ text: " ", cut: strip ? "drop" : "after" }] : [];
+  const isWhole = !fallbackToCharacters || !fallbackToWords;
+  // A sentence is split only if it alone is too long.
+  const spans = split(text, whole(text), sized, sentences, { strip, keepWhole: true });
+  return pieces(
+    text,
+    spans.flatMap((span) => split(text, span, sized, words, { strip, keepWhole: isWhole })),
+  );
 }
 
 function chunkMarkdown(text: string, params: CheckedParams): Piece[] {

@@ -126,7 +126,7 @@ export function toRequest<Name extends RouteName>(
   as?: string,
   base = "http://localhost",
 ): Request {
-  const { method, path } = ROUTES[name];
+  const { method, path, kind } = ROUTES[name];
   const { params, query, body, headers, signal } = input as Parts & Input<Name>;
   const [user, grants] = as?.split("+") ?? [];
   return new Request(
@@ -136,6 +136,7 @@ export function toRequest<Name extends RouteName>(
       ...(body && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
       headers: {
+        ...(kind === "sse" && { accept: "text/event-stream" }),
         ...(body && { "content-type": "application/json" }),
         ...(user !== undefined && { "x-user": user }),
         ...(grants !== undefined && { "x-grants": grants }),

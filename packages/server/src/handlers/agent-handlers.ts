@@ -300,7 +300,7 @@ async function follow(
   });
   return call.app.stream(
     call,
-    new ThreadEvents(subscription, call.app.frames(call.caller), call.app.pace, (onChange) =>
+    new ThreadEvents(subscription, call.app.frames(call.caller, call.request), call.app.pace, (onChange) =>
       watchQueue(storage, threadId, onChange),
     ),
     opening(subscription.after),

@@ -339,7 +339,7 @@ async function streamSession(call: Call<"streamSession">): Promise<Response> {
       session,
       release,
       agent: app.controller(params.controllerId).getCurrentAgent(),
-      frames: app.frames(caller),
+      frames: app.frames(caller, call.request),
       pace: app.pace,
       show: app.shownTo(caller),
       info: (row) => infoOf(row, caller),

@@ -2,7 +2,13 @@ import { AgentError } from "@selvedge/core";
 import type { MastraMemory, MemoryConfig } from "@selvedge/core/memory";
 import { type ThreadDomain, noThread, type Storage } from "@selvedge/core/storage";
 import { ownerOfThread } from "@selvedge/core/threads";
-import { MESSAGE_ROLES, type StoredMessage, type StoredThread } from "@selvedge/protocol";
+import {
+  isObject,
+  MESSAGE_ROLES,
+  showValue,
+  type StoredMessage,
+  type StoredThread,
+} from "@selvedge/protocol";
 import type { App } from "../app.ts";
 import type { Principal } from "../caller.ts";
 import { admitContents } from "../admit-contents.ts";
@@ -27,8 +33,16 @@ interface FullMemory extends MastraMemory {
   readonly observationalMemory?: {
     describe(): Record<string, unknown>;
     waitForBuffering(threadId: string, resourceId: string): Promise<boolean>;
+    inspect(thread: { threadId: string }): Promise<OmView>;
+    generations(thread: { threadId: string }): Promise<Generations>;
+    observe(thread: { threadId: string }): Promise<boolean>;
+    retry(thread: { threadId: string }): Promise<void>;
+    clear(threadId: string): Promise<void>;
   };
 }
+
+type OmView = NonNullable<Answer<"inspectObservationalMemory">["view"]>;
+type Generations = Answer<"listObservationalGenerations">["generations"];
 
 /** A configuration with its defaults filled in. */
 type SetMemoryConfig = Omit<Answer<"memoryConfig">["config"], "threads"> & Pick<MemoryConfig, "threads">;
@@ -68,12 +82,14 @@ export const MEMORY_HANDLERS: Handlers<Exclude<Tagged<"memory">, ThreadRoute>> =
   },
   listThreads: async ({ app, query, resourceId, caller }) => {
     const domain = await domainOf(app, query.agentId);
-    const { search, page = 0, perPage = THREADS_PER_PAGE, orderBy = "updatedAt", direction = "DESC" } = query;
+    const { search, page = 0, perPage = THREADS_PER_PAGE } = query;
+    const field = query.orderBy ?? query["orderBy[field]"] ?? "updatedAt";
+    const direction = query.direction ?? query["orderBy[direction]"] ?? "DESC";
     const list = () =>
       domain.listThreads({
-        filter: { resourceId, text: search },
+        filter: { resourceId, text: search, metadata: toMetadata(query.metadata) },
         includeSubagents: query.includeSubagents,
-        orderBy: { field: orderBy, direction },
+        orderBy: { field, direction },
         page,
         perPage,
       });
@@ -184,6 +200,24 @@ export const MEMORY_HANDLERS: Handlers<Exclude<Tagged<"memory">, ThreadRoute>> =
     const domain = await domainOf(app, agentId);
     return { record: await domain.getObservationalMemory(threadId ?? null, owner) };
   },
+  inspectObservationalMemory: async ({ app, query, params, caller }) => {
+    const memory = (await app.memory(query.agentId)) as Partial<FullMemory>;
+    const view = await memory.observationalMemory?.inspect(params);
+    if (!view) return { view: null };
+    return { view: caller.has("inspect") ? view : { ...view, jobs: view.jobs.map(withoutCause) } };
+  },
+  workOnObservationalMemory: async ({ app, query, params, body }) => {
+    const engine = await observationalMemory(app, query.agentId);
+    await engine[body.action](params);
+    return { done: true };
+  },
+  forgetObservationalMemory: async ({ app, query, params }) => {
+    await (await observationalMemory(app, query.agentId)).clear(params.threadId);
+    return { forgotten: true };
+  },
+  listObservationalGenerations: async ({ app, query, params }) => ({
+    generations: await (await observationalMemory(app, query.agentId)).generations(params),
+  }),
   searchMemory: async ({ app, query, resourceId, caller, request: { signal } }) => {
     const memory = await app.memory(query.agentId);
     const domain = await domainOf(app, query.agentId);
@@ -215,6 +249,19 @@ async function ownerOfLog(
   }
   if (resourceId !== undefined) return resourceId;
   throw new AgentError("invalid-argument", "Pass a threadId or a resourceId.");
+}
+
+async function observationalMemory(
+  app: App,
+  agentId: string | undefined,
+): Promise<NonNullable<FullMemory["observationalMemory"]>> {
+  const memory = (await app.memory(agentId)) as Partial<FullMemory>;
+  if (memory.observationalMemory) return memory.observationalMemory;
+  throw new AgentError("not-supported", "Observational memory is off. Turn it on in the options of Memory.");
+}
+
+function withoutCause(job: OmView["jobs"][number]): OmView["jobs"][number] {
+  return job.error === undefined ? job : { ...job, error: "The model failed" };
 }
 
 function toDate(name: string, value: string | undefined): Date | undefined {
@@ -258,4 +305,21 @@ async function fullMemory(
   const memory = (await app.memory(agentName)) as Partial<FullMemory>;
   if (typeof memory[method] === "function") return memory as FullMemory;
   throw new AgentError("not-supported", `The memory of this app has no ${method}().`);
+}
+
+type Scalar = string | number | boolean | null;
+
+function toMetadata(json: string | undefined): Record<string, Scalar> | undefined {
+  if (json === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(json);
+    if (isObject(value) && Object.values(value).every((item) => typeof item !== "object" || item === null))
+      return value as Record<string, Scalar>;
+  } catch {
+    // Reported below.
+  }
+  throw new AgentError(
+    "invalid-argument",
+    `query.metadata must be a JSON object of plain values, got ${showValue(json)}.`,
+  );
 }

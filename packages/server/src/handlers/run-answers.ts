@@ -77,7 +77,7 @@ export function chunkResponse(
   reader: RunReader & { output?: RunOutput },
 ): Response {
   const { app } = call;
-  const frames = app.frames(call.caller);
+  const frames = app.frames(call.caller, call.request);
   const source: EventSourceText = {
     next: async () => {
       const chunks = await reader.next();

@@ -15,9 +15,12 @@ export class FrameCache {
   readonly #frames = new WeakMap<object, string>();
   readonly #pieces = new WeakMap<object, { available: number; count: number; bytes: Uint8Array }>();
 
-  /** `show` reduces a chunk to what these readers may see. */
-  constructor(show: (chunk: AgentChunk) => AgentChunk) {
+  readonly #numbered: boolean;
+
+  /** `show` reduces a chunk to what these readers may see. Without `numbered`, the number is only in the chunk. */
+  constructor(show: (chunk: AgentChunk) => AgentChunk, numbered = true) {
     this.#show = show;
+    this.#numbered = numbered;
   }
 
   /** Chunks from `first` on, joined to about `size` characters. Readers at the same position share the result. */
@@ -39,7 +42,7 @@ export class FrameCache {
     let frame = this.#frames.get(chunk);
     if (frame === undefined) {
       const data = dataFrame(this.#show(chunk));
-      frame = chunk.seq === undefined ? data : `id: ${chunk.seq}\n${data}`;
+      frame = chunk.seq === undefined || !this.#numbered ? data : `id: ${chunk.seq}\n${data}`;
       this.#frames.set(chunk, frame);
     }
     return frame;
@@ -83,6 +86,14 @@ export function endFrame(error: unknown, after: number | undefined): string {
     ...(after !== undefined && { details: { ...why.details, after } }),
   };
   return `event: ${END_EVENT}\ndata: ${JSON.stringify(end)}\n\n`;
+}
+
+/**
+ * Whether a reader understands frames with numbers. The readers of some clients skip a frame that has more than its
+ * data; they send POST requests that do not ask for an event stream.
+ */
+export function wantsNumbers({ method, headers }: Request): boolean {
+  return method === "GET" || /\btext\/event-stream\b/.test(headers.get("accept") ?? "");
 }
 
 /** The number to resume after: from the header of a reconnecting reader, otherwise from the query. */

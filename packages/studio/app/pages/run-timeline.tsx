@@ -1,3 +1,4 @@
+import type { Usage } from "@selvedge/protocol";
 import type { RunTimeline, TimelineStep, TimelineTool } from "@selvedge/protocol/routes";
 import { type ReactNode, useState } from "react";
 import { formatDuration, formatNumber, formatValue } from "../format.ts";
@@ -114,15 +115,17 @@ function Step({ step, start, span }: { step: TimelineStep; start: number; span: 
         <strong className="small">Step {step.step + 1}</strong>
         {step.finishReason && <Badge>{step.finishReason}</Badge>}
         <span className="grow" />
-        {step.usage && (
-          <span className="hint">
-            {formatNumber(step.usage.inputTokens ?? 0)} in, {formatNumber(step.usage.outputTokens ?? 0)} out
-          </span>
-        )}
+        {step.usage && <span className="hint">{usageText(step.usage)}</span>}
         <span className="mono small">
           {step.durationMs === undefined ? "…" : formatDuration(step.durationMs)}
         </span>
       </div>
+      {step.activations && (
+        <p className="row timeline-tool">
+          <Icon name="memory" />
+          <span className="small grow">{activationText(step.activations)}</span>
+        </p>
+      )}
       <div className="bar-track" aria-hidden="true">
         <div className="bar" style={place(offset / span, length / span)} />
       </div>
@@ -139,6 +142,22 @@ function Step({ step, start, span }: { step: TimelineStep; start: number; span: 
       ))}
     </li>
   );
+}
+
+function usageText({ inputTokens = 0, outputTokens = 0, cachedInputTokens }: Usage): string {
+  const cached =
+    cachedInputTokens !== undefined && inputTokens > 0
+      ? ` (${Math.round((cachedInputTokens / inputTokens) * 100)} % cached)`
+      : "";
+  return `${formatNumber(inputTokens)} in${cached}, ${formatNumber(outputTokens)} out`;
+}
+
+/** What observational memory changed in the prompt before the step. */
+function activationText(activations: NonNullable<TimelineStep["activations"]>): string {
+  const removed = activations.reduce((sum, { removedTokens }) => sum + removedTokens, 0);
+  const added = activations.reduce((sum, { addedTokens }) => sum + addedTokens, 0);
+  const what = activations.every(({ kind }) => kind === "reflection") ? "notes" : "messages";
+  return `Notes of ${formatNumber(added)} tokens replaced ${formatNumber(removed)} tokens of ${what}.`;
 }
 
 /** What the model wrote; a long text opens at a click. */

@@ -1,6 +1,8 @@
 import { useAgentController } from "@selvedge/react";
-import { type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import { type ReactNode, useCallback, useEffect, useRef } from "react";
 import { formatShort } from "../format.ts";
+import { ChunkOfMessageContext, useChunkOfMessage } from "../memory/chunk-of-message.ts";
+import { useMemory } from "../memory/use-memory.ts";
 import { usePageTitle } from "../page-title.ts";
 import { Link, path } from "../router.tsx";
 import { SessionControls } from "../session/session-controls.tsx";
@@ -14,6 +16,7 @@ import { Conversation } from "../thread/conversation.tsx";
 import { DropZone } from "../thread/drop-zone.tsx";
 import type { Thread } from "../thread/thread.ts";
 import { ThreadTitle } from "../thread/thread-title.tsx";
+import { usePanel } from "../thread/use-panel.ts";
 import { useDraft } from "../thread/use-draft.ts";
 import { useTitle } from "../thread/use-title.ts";
 import { Badge } from "../ui/badge.tsx";
@@ -60,7 +63,14 @@ function LiveSession({ controllerId, sessionId }: SessionProps): ReactNode {
   const draft = useDraft();
   const box = useRef<HTMLTextAreaElement>(null);
   const focusComposer = useCallback(() => box.current?.focus({ preventScroll: true }), []);
-  const [panel, setPanel] = useState(() => matchMedia("(min-width: 72rem)").matches);
+  const [panel, setPanel] = usePanel();
+  const { omProgress, bufferingMessages, bufferingObservations } = live.display;
+  const memory = useMemory(
+    spoken ? (threadId ?? undefined) : undefined,
+    undefined,
+    JSON.stringify([spoken, omProgress, bufferingMessages, bufferingObservations]),
+  );
+  const chunkOf = useChunkOfMessage(thread.messages, memory.view?.chunks, threadId ?? "");
   const waiting = thread.approvals.length;
   if (thread.status === "error")
     return (
@@ -114,27 +124,29 @@ function LiveSession({ controllerId, sessionId }: SessionProps): ReactNode {
             label={panel ? "Hide session details" : "Show session details"}
             aria-expanded={panel}
             aria-controls="inspector"
-            onClick={() => setPanel(!panel)}
+            onClick={() => setPanel((open) => !open)}
           />
         </div>
-        <Conversation
-          key={threadId}
-          thread={thread}
-          agentName={controllerId}
-          welcome={
-            <Empty title={`Talk to ${controllerId}`}>
-              <p>
-                Open this page in a second window, or the session in a terminal: each shows the same, and each
-                can answer.
-              </p>
-            </Empty>
-          }
-        />
+        <ChunkOfMessageContext value={chunkOf}>
+          <Conversation
+            key={threadId}
+            thread={thread}
+            agentName={controllerId}
+            welcome={
+              <Empty title={`Talk to ${controllerId}`}>
+                <p>
+                  Open this page in a second window, or the session in a terminal: each shows the same, and
+                  each can answer.
+                </p>
+              </Empty>
+            }
+          />
+        </ChunkOfMessageContext>
         <div className="thread-foot">
           <ActionError />
           <Composer thread={thread} agentName={controllerId} draft={draft} box={box} />
         </div>
-        <SessionPanel open={panel} live={live} />
+        <SessionPanel open={panel} live={live} memory={memory} />
       </DropZone>
     </ThreadActionsProvider>
   );

@@ -1,5 +1,8 @@
+import type { NumberedChunk } from "@selvedge/protocol/routes";
 import { useThread } from "@selvedge/react";
 import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { ChunkOfMessageContext, useChunkOfMessage } from "../memory/chunk-of-message.ts";
+import { useMemory, useMemoryVersion } from "../memory/use-memory.ts";
 import { usePageTitle } from "../page-title.ts";
 import { ThreadOfSession } from "../session/thread-of-session.tsx";
 import { isFreshPlace, Link, path, settlePlace, useRouter } from "../router.tsx";
@@ -11,6 +14,7 @@ import { Conversation } from "../thread/conversation.tsx";
 import { DropZone } from "../thread/drop-zone.tsx";
 import { Inspector } from "../thread/inspector.tsx";
 import { ThreadTitle } from "../thread/thread-title.tsx";
+import { usePanel } from "../thread/use-panel.ts";
 import { useDraft } from "../thread/use-draft.ts";
 import { useInbox } from "../thread/use-inbox.ts";
 import { useThreadAgent } from "../thread/use-thread-agent.ts";
@@ -46,13 +50,23 @@ function LiveThread({ threadId, agent }: { threadId: string; agent: ListedAgent 
   const { client, resourceId, noteThreads } = useStudio();
   const [isNew] = useState(isFreshPlace);
   const inbox = useInbox(threadId, agent.id, isNew);
-  const { noticeChunk } = inbox;
+  const [memoryVersion, noticeMemory] = useMemoryVersion();
+  const noticeInbox = inbox.noticeChunk;
+  const noticeChunk = useCallback(
+    (chunk: NumberedChunk) => {
+      noticeInbox(chunk);
+      noticeMemory(chunk);
+    },
+    [noticeInbox, noticeMemory],
+  );
   const options = useMemo(
     () => ({ client, agentId: agent.id, threadId, resourceId, onChunk: noticeChunk, isNew }),
     [client, agent.id, threadId, resourceId, noticeChunk, isNew],
   );
   const thread = useThread(options);
   const spoken = thread.messages.some(({ state }) => state !== "sending" && state !== "failed");
+  const memory = useMemory(spoken ? threadId : undefined, agent.id, `${spoken} ${memoryVersion}`);
+  const chunkOf = useChunkOfMessage(thread.messages, memory.view?.chunks, threadId);
   const [title, setTitle] = useTitle(threadId, agent.id, spoken, thread.run !== undefined);
   const draft = useDraft();
   const box = useRef<HTMLTextAreaElement>(null);
@@ -62,7 +76,7 @@ function LiveThread({ threadId, agent }: { threadId: string; agent: ListedAgent 
     settlePlace();
     noteThreads();
   }, [spoken, title, noteThreads]);
-  const [panel, setPanel] = useState(() => matchMedia("(min-width: 72rem)").matches);
+  const [panel, setPanel] = usePanel();
   const waiting = thread.approvals.length;
   usePageTitle(`${waiting > 0 ? "(!) " : ""}${title ?? (spoken ? "Untitled" : "New thread")}`);
   const togglePanel = useCallback(() => setPanel((open) => !open), []);
@@ -114,12 +128,21 @@ function LiveThread({ threadId, agent }: { threadId: string; agent: ListedAgent 
             onClick={togglePanel}
           />
         </div>
-        <Conversation thread={thread} agentName={agent.name} welcome={<Welcome agent={agent} />} />
+        <ChunkOfMessageContext value={chunkOf}>
+          <Conversation thread={thread} agentName={agent.name} welcome={<Welcome agent={agent} />} />
+        </ChunkOfMessageContext>
         <div className="thread-foot">
           <ActionError />
           <Composer thread={thread} agentName={agent.name} draft={draft} box={box} />
         </div>
-        <Inspector open={panel} thread={thread} agentId={agent.id} threadId={threadId} inbox={inbox} />
+        <Inspector
+          open={panel}
+          thread={thread}
+          agentId={agent.id}
+          threadId={threadId}
+          inbox={inbox}
+          memory={memory}
+        />
       </DropZone>
     </ThreadActionsProvider>
   );

@@ -1,13 +1,23 @@
 import type { UseAgentControllerResult } from "@selvedge/react";
 import type { ReactNode } from "react";
 import { formatNumber } from "../format.ts";
+import { MemoryPanel } from "../memory/memory-panel.tsx";
+import type { ThreadMemory } from "../memory/use-memory.ts";
 import { Section } from "../ui/section.tsx";
 import { Permissions } from "./permissions.tsx";
 import { SessionThreads } from "./session-threads.tsx";
 import { TaskList } from "./task-list.tsx";
 
 /** What a session has besides its conversation. */
-export function SessionPanel({ open, live }: { open: boolean; live: UseAgentControllerResult }): ReactNode {
+export function SessionPanel({
+  open,
+  live,
+  memory,
+}: {
+  open: boolean;
+  live: UseAgentControllerResult;
+  memory: ThreadMemory;
+}): ReactNode {
   const { tasks, tokenUsage } = live.display;
   const left = tasks.filter(({ status }) => status !== "completed").length;
   const { promptTokens, completionTokens, totalTokens, cachedInputTokens } = tokenUsage;
@@ -16,6 +26,7 @@ export function SessionPanel({ open, live }: { open: boolean; live: UseAgentCont
       <Section icon="tasks" title="Tasks" count={left} nothing={tasks.length === 0 ? "none" : undefined}>
         <TaskList tasks={tasks} />
       </Section>
+      <MemoryPanel memory={memory} />
       <Section icon="lock" title="Permissions">
         <Permissions live={live} />
       </Section>

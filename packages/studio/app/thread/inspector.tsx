@@ -7,6 +7,8 @@ import { Time } from "../ui/time.tsx";
 import { ApprovalForm } from "./approval-form.tsx";
 import { EventForm } from "./event-form.tsx";
 import { InboxList } from "./inbox-list.tsx";
+import { MemoryPanel } from "../memory/memory-panel.tsx";
+import type { ThreadMemory } from "../memory/use-memory.ts";
 import { toText } from "./queue-list.tsx";
 import { RecentRuns } from "./recent-runs.tsx";
 import type { Inbox } from "./use-inbox.ts";
@@ -18,12 +20,14 @@ export function Inspector({
   agentId,
   threadId,
   inbox,
+  memory,
 }: {
   open: boolean;
   thread: Thread;
   agentId: string;
   threadId: string;
   inbox: Inbox;
+  memory: ThreadMemory;
 }): ReactNode {
   const { approvals, queue, lanes, run } = thread;
   const unread = inbox.notifications.filter(({ status }) => status === "pending").length;
@@ -51,6 +55,7 @@ export function Inspector({
           </div>
         ))}
       </Section>
+      <MemoryPanel memory={memory} />
       <Section
         icon="queue"
         title="Mailbox"

@@ -3,6 +3,7 @@ import type { Wire } from "@selvedge/protocol/routes";
 import type { ThreadMessage } from "@selvedge/react";
 import { memo, type ReactNode } from "react";
 import { formatShort, formatValue } from "../format.ts";
+import { useChunkOf } from "../memory/chunk-of-message.ts";
 import { Markdown } from "../markdown/markdown.tsx";
 import { safeHref } from "../markdown/safe-href.ts";
 import { Link, path, useRouter } from "../router.tsx";
@@ -66,12 +67,32 @@ export const MessageRow: (props: MessageRowProps) => ReactNode = memo(
 
 function MessageActions({ message }: { message: ThreadMessage }): ReactNode {
   const { parts, runId, role } = message;
+  const chunkId = useChunkOf(message.id);
   const hasText = parts.some((part) => part.type === "text" && part.text !== "");
   return (
     <span className="message-actions">
       {hasText && <CopyButton label="Copy this message" text={() => messageText(message)} />}
+      {chunkId !== undefined && <NoteLink chunkId={chunkId} />}
       {role === "assistant" && runId !== undefined && <RunLink runId={runId} />}
     </span>
+  );
+}
+
+/** Opens the notes that cover a message. */
+function NoteLink({ chunkId }: { chunkId: string }): ReactNode {
+  const { parts, query } = useRouter();
+  return (
+    <Link
+      className="button"
+      data-kind="quiet"
+      data-size="small"
+      data-icon=""
+      href={path(parts, { agent: query.get("agent") ?? undefined, note: chunkId })}
+      aria-label="Notes on this message"
+      title="Notes on this message"
+    >
+      <Icon name="memory" />
+    </Link>
   );
 }
 

@@ -11,21 +11,23 @@ export function useFoundMessage(
   scroller: RefObject<HTMLElement | null>,
   onFound: () => void,
 ): void {
-  const { query } = useRouter();
+  const { query, visit } = useRouter();
   const wanted = query.get("message");
-  const settled = useRef<string>(undefined);
+  const settled = useRef<number>(undefined);
   const pages = useRef(0);
   const { messages, hasMore, status, loadEarlier } = thread;
   useEffect(() => {
-    if (wanted === null || status !== "ready" || settled.current === wanted) return;
+    if (wanted === null || status !== "ready" || settled.current === visit) return;
     const row = scroller.current?.querySelector<HTMLElement>(`[data-id="${CSS.escape(wanted)}"]`);
     if (row) {
-      settled.current = wanted;
+      settled.current = visit;
       onFound();
+      for (const before of scroller.current!.querySelectorAll<HTMLElement>("[data-found]"))
+        delete before.dataset["found"];
       row.dataset["found"] = "";
       row.scrollIntoView({ block: "center" });
     } else if (hasMore && pages.current++ < MAX_PAGES) {
-      loadEarlier().catch(() => (settled.current = wanted));
-    } else settled.current = wanted;
-  }, [wanted, status, messages, hasMore, loadEarlier, scroller, onFound]);
+      loadEarlier().catch(() => (settled.current = visit));
+    } else settled.current = visit;
+  }, [wanted, visit, status, messages, hasMore, loadEarlier, scroller, onFound]);
 }

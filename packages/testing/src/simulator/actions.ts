@@ -3,6 +3,7 @@ import { AgentError } from "@selvedge/core/errors";
 import type { Storage, Row } from "@selvedge/core/storage";
 import type { Attempt, DecisionAttempt, Ledger, MessageKind, SentMessage, SimThread } from "./ledger.ts";
 import type { AgentName, SimApp } from "./sim-app.ts";
+import type { SimFiles } from "./sim-files.ts";
 import type { SimProcess } from "./sim-process.ts";
 import { notify, useInbox } from "./notification-actions.ts";
 import { actInSession } from "./session-actions.ts";
@@ -26,6 +27,8 @@ export interface Stage {
   notifies: boolean;
   /** What goes on is in sessions, where the world has any. */
   sessions: SimSessions | undefined;
+  /** Files that agents and people change, where the world has any. */
+  files: SimFiles | undefined;
   apps(): SimApp[];
 }
 
@@ -59,6 +62,7 @@ export async function act(stage: Stage): Promise<void> {
     [stage.prepared ? 3 : 0, trespass],
     [stage.notifies ? 40 : 0, notify],
     [stage.notifies ? 8 : 0, useInbox],
+    [stage.files ? 12 : 0, () => stage.files?.change()],
   ]);
   await action(stage);
 }

@@ -27,6 +27,7 @@ export async function checkEnd(stage: Stage): Promise<void> {
   }
   checkMessages(stage, histories);
   if (stage.sessions) await checkSessions(stage, stage.sessions, histories);
+  await stage.files?.check(stage, histories);
   checkOrder(stage, histories);
   checkDecisions(stage);
   checkEffects(stage, histories);

@@ -5,3 +5,4 @@ export { type FaultPlan, NO_FAULTS } from "./fault-plan.ts";
 export { type PlantedFault, PLANTED_FAULTS } from "./planted-faults.ts";
 export { Random } from "./random.ts";
 export { Violation } from "./world.ts";
+export { SimDisk, SimFilesystem } from "./sim-filesystem.ts";

@@ -13,6 +13,8 @@ import {
   SENDS,
 } from "./tables.ts";
 import { PLANTED_SESSION_FAULTS } from "./planted-session-faults.ts";
+import { PLANTED_FILE_FAULTS } from "./planted-file-faults.ts";
+import type { PlantedFileFault } from "./sim-filesystem.ts";
 import type { World } from "./world.ts";
 
 /** A mistake made on purpose, to see that the checks find it. */
@@ -22,6 +24,7 @@ export interface PlantedFault {
   commit?(writes: readonly Write[], world: World): Write[];
   select?(query: Select, world: World): Select;
   /** Changes how the agent's tools are declared. */
+  files?: PlantedFileFault;
   tools?: { plainIsIdempotent?: boolean; approvalIsSkipped?: boolean };
 }
 
@@ -189,4 +192,5 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   { name: "T7 a tool runs without the approval it needs", tools: { approvalIsSkipped: true } },
   ...PLANTED_SESSION_FAULTS,
+  ...PLANTED_FILE_FAULTS,
 ];

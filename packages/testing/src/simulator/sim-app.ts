@@ -8,6 +8,7 @@ import type { PlantedFault } from "./planted-faults.ts";
 import { SimMemory } from "./sim-memory.ts";
 import { simController } from "./sim-controller.ts";
 import { simModel } from "./sim-model.ts";
+import type { SimFiles } from "./sim-files.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimSessions } from "./sim-sessions.ts";
 import { SimStorage } from "./sim-storage.ts";
@@ -35,12 +36,13 @@ export interface SimSurroundings {
   ledger: Ledger;
   inbox: SimInbox | undefined;
   sessions: SimSessions | undefined;
+  files: SimFiles | undefined;
   planted: PlantedFault | undefined;
 }
 
 export function startApp(process: SimProcess, around: SimSurroundings): SimApp {
   const { world } = process;
-  const { ledger, inbox, sessions, planted } = around;
+  const { ledger, inbox, sessions, files, planted } = around;
   const storage = new SimStorage(process, around);
   const memory = new SimMemory(storage);
   const tools = simTools(process, ledger, storage, planted);
@@ -49,8 +51,9 @@ export function startApp(process: SimProcess, around: SimSurroundings): SimApp {
       id,
       name: id,
       instructions: "Answer.",
-      model: simModel(process),
+      model: simModel(process, files?.nextCall),
       memory,
+      ...(files && { workspace: files.workspace(process) }),
       notifications: {
         deliveryPolicy: { sources: POLICY },
         ...(inbox && { batchWindow: inbox.batchWindow }),

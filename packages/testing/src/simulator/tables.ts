@@ -1,4 +1,5 @@
 import { SESSION_DOMAIN } from "@selvedge/core/agent-controller";
+import { WORKSPACE_DOMAIN } from "@selvedge/core/workspace";
 import { MESSAGES, MESSAGE_STEPS, type Table, TABLES } from "@selvedge/core/storage";
 
 function table(name: string): Table {
@@ -18,5 +19,7 @@ export const OWNERS: Table = table("selvedge_owners");
 export const EVENTS: Table = table("selvedge_events");
 export const NOTIFICATIONS: Table = table("selvedge_notifications");
 export const SESSIONS: Table = SESSION_DOMAIN.tables[0]!;
+/** What threads changed in files. */
+export const CHANGES: Table = WORKSPACE_DOMAIN.tables[1] as Table;
 export const THREAD_STATE: Table = table("selvedge_thread_state");
 export { MESSAGES, MESSAGE_STEPS };

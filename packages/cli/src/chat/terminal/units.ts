@@ -1,5 +1,5 @@
 import { truncateToWidth, wrapTextWithAnsi } from "@earendil-works/pi-tui";
-import type { DiffLine } from "../diff-lines.ts";
+import type { DiffLine } from "@selvedge/protocol";
 import { oneLine, printable } from "../printable.ts";
 import { describeCall, diffOf, type ShownCall } from "../tool-call.ts";
 import type { Block } from "../transcript.ts";

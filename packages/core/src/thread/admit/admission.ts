@@ -166,7 +166,7 @@ export function deliveryWrites(
     // Nothing is inserted between the events of a run, even another agent's.
     if (delivery.branch === "active" || actor?.runId !== undefined) continue;
     const chunks = pseudoRun(signal, runId);
-    stored.push(insertEvents(threadId, runId, nextSeq, chunks, system.now()));
+    stored.push(insertEvents(threadId, runId, nextSeq, chunks, { now: system.now(), rests: true }));
     nextSeq += chunks.length;
   }
   if (stored.length === 0)
@@ -211,7 +211,9 @@ export async function commitAdmissions(
   // On an idle thread, too: another message may be faster.
   if (writes.some((write) => write.op === "insert" && write.table === MAILBOX && write.row["due"] === NEXT))
     QueueWatch.of(thread.storage).changed(thread.threadId);
-  for (const { delivery } of admissions) {
+  for (const { delivery, item } of admissions) {
+    // Its run is open already.
+    if (item) continue;
     if (delivery.action === "wake" || delivery.action === "queue") thread.wake();
     else if (delivery.action === "deliver") {
       thread.mailMayHaveCome();

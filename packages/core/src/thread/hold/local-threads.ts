@@ -355,11 +355,9 @@ export class LocalThreads implements Threads {
   #onNews(change: Change): void {
     const busy: Thread[] = [];
     for (const thread of this.directory.concernedBy(change)) {
-      thread.mailMayHaveCome();
+      thread.newsCame();
       if (thread.isBusy) busy.push(thread);
-      if (thread.run) continue;
-      thread.tail.behind();
-      if (thread.inUse) thread.wake();
+      if (!thread.run && thread.inUse) thread.wake();
     }
     if (busy.length > 0) void this.#checkAborts(busy).catch(() => {});
   }

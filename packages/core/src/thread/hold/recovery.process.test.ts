@@ -160,6 +160,38 @@ describe("a process that was killed", () => {
     await mastra.close();
   });
 
+  it("gives a call that runs again what it saved last, after every crash", async () => {
+    for (const attempt of [0, 1]) {
+      const worker = start(attempt === 0 ? "steps" : "steps-again");
+      await worker.says("at work", 2);
+      await worker.kill();
+    }
+    const seen: unknown[] = [];
+    const steps = createTool({
+      id: "steps",
+      description: "steps",
+      idempotent: true,
+      execute: async (_, { progress }) => void seen.push(progress),
+    });
+    const { agent, storage, idle } = heir(() => "done", { tools: { steps } });
+    const mastra = new Mastra({ agents: { agent }, storage, logger: false });
+    await mastra.start();
+    await until(() => seen.length >= 2);
+    await idle();
+    expect(await log()).toEqual([
+      "model 0",
+      "steps s1 undefined",
+      "steps s2 undefined",
+      'steps s1 {"at":2,"of":"s1"}',
+      'steps s2 {"at":2,"of":"s2"}',
+    ]);
+    expect(seen).toEqual([
+      { at: 2, of: "s1" },
+      { at: 2, of: "s2" },
+    ]);
+    await mastra.close();
+  });
+
   it.each(["die-asking", "die-preparing"])(
     "every time it tries (%s) is not tried without end: the run fails after five attempts, and the message is kept",
     async (mode) => {

@@ -47,6 +47,8 @@ export class Thread implements KnownThread {
   /** The highest number in the mailbox that this process knows of. */
   #lastItem = 0;
   #mayHaveMail = true;
+  /** Others may have written since the run here began. */
+  #mayHaveNews = false;
   /** The stored thread, as the last check for its readers found it. */
   mark: string | undefined;
 
@@ -191,6 +193,14 @@ export class Thread implements KnownThread {
   /** From now on a run is carried out here. */
   begins(journal: ThreadJournal): void {
     this.#run = journal;
+    this.#mayHaveNews = false;
+  }
+
+  /** Another process wrote to the thread. Readers look now, or when the run here has released it. */
+  newsCame(): void {
+    this.mailMayHaveCome();
+    if (this.#run) this.#mayHaveNews = true;
+    else this.tail.behind();
   }
 
   /** A run released the thread. */
@@ -200,8 +210,8 @@ export class Thread implements KnownThread {
     this.waiters.seeAnew();
     this.#known.left(waits);
     this.threads.left(this);
-    // Whatever follows may be written elsewhere.
-    this.tail.behind();
+    // What others write after its last commit is news. If it may not have been its last commit, they may have written.
+    if (this.#mayHaveNews || !(waits || nothingWaits)) this.tail.behind();
     if (nothingWaits && this.waiters.isEmpty) this.#pump.rest();
     else this.wake();
   }

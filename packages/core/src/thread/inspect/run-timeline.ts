@@ -28,6 +28,15 @@ export interface TimelineStep {
   usage?: Usage;
   text?: string;
   toolCalls: TimelineTool[];
+  /** What observational memory changed in the prompt before the step. */
+  activations?: TimelineActivation[];
+}
+
+/** Notes that joined the prompt, and the tokens they replaced. */
+interface TimelineActivation {
+  kind: "observation" | "reflection";
+  removedTokens: number;
+  addedTokens: number;
 }
 
 export interface RunTimeline extends RunRecord {
@@ -68,6 +77,8 @@ class TimelineWriter {
   /** The step in progress, as stored. */
   #answer = answerFrom();
   readonly #calls = new Map<string, { shown: TimelineTool; from: number }>();
+  /** Since the last step ended. */
+  #activations: TimelineActivation[] = [];
   over = false;
 
   add(piece: EventRow): void {
@@ -76,6 +87,7 @@ class TimelineWriter {
   }
 
   #read(chunk: NumberedChunk, at: number): void {
+    if (chunk.type === "data-om-activation") this.#activate(chunk.data);
     if (chunk.type === "step-start") this.#beginStep(at);
     const changed = foldChunk(this.#answer, chunk);
     if (changed === "several")
@@ -89,9 +101,28 @@ class TimelineWriter {
   }
 
   #beginStep(at: number): void {
-    this.steps.push({ step: this.steps.length, startedAt: new Date(at), toolCalls: [] });
+    const activations = this.#activations;
+    this.#activations = [];
+    this.steps.push({
+      step: this.steps.length,
+      startedAt: new Date(at),
+      toolCalls: [],
+      ...(activations.length > 0 && { activations }),
+    });
     this.#answer = answerFrom();
     this.#calls.clear();
+  }
+
+  #activate(data: unknown): void {
+    const { operationType, tokensActivated, observationTokens } = Object(data) as Record<string, unknown>;
+    const activation: TimelineActivation = {
+      kind: operationType === "reflection" ? "reflection" : "observation",
+      removedTokens: Number(tokensActivated) || 0,
+      addedTokens: Number(observationTokens) || 0,
+    };
+    const step = this.steps.at(-1);
+    if (step && step.durationMs === undefined) (step.activations ??= []).push(activation);
+    else this.#activations.push(activation);
   }
 
   #endStep(chunk: Extract<NumberedChunk, { type: "step-finish" }>, at: number): void {

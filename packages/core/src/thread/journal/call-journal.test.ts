@@ -90,4 +90,30 @@ describe("the journal of a run's calls", () => {
     await commit(journal.wait(PLACE, [open("a")]));
     expect(await rows()).toEqual(["a decided"]);
   });
+
+  it("keeps what the calls of a step saved until the step is stored, also for the next owner", () => {
+    const journal = new CallJournal("run", "t");
+    journal.start(PLACE, [intent("a", 0), intent("b", 1)]);
+    journal.saveProgress("a", { at: 1 });
+    const both = { a: { at: 2 }, b: ["x"] };
+    journal.saveProgress("b", both.b);
+    expect(journal.saveProgress("a", both.a)).toMatchObject({ merge: { open_step: { progress: both } } });
+    const calls = [
+      { toolCallId: "a", progress: both.a },
+      { toolCallId: "b", progress: both.b },
+    ];
+    const resumed = { responseId: "answer", responseSteps: 0, parts: [], calls } as unknown as Resumption;
+    const next = new CallJournal("run", "t", resumed);
+    expect(next.start(PLACE, [intent("a", 0)]).openStep).toMatchObject({ progress: both });
+    next.closed();
+    expect(next.start(PLACE, [intent("c", 0)]).openStep).not.toHaveProperty("progress");
+  });
+
+  it("refuses progress of a call that is over, and progress that is too large", () => {
+    const journal = new CallJournal("run", "t");
+    journal.start(PLACE, [intent("a", 0)]);
+    expect(() => journal.saveProgress("a", "x".repeat(70_000))).toThrow(/at most 65536/);
+    journal.closed();
+    expect(() => journal.saveProgress("a", 1)).toThrow(/is over/);
+  });
 });

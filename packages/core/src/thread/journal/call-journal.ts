@@ -1,17 +1,22 @@
-import type { MessagePart, StoredMessage } from "@selvedge/protocol";
+import type { JSONValue, MessagePart, StoredMessage } from "@selvedge/protocol";
+import { AgentError } from "../../errors.ts";
+import { toJson } from "../../json.ts";
 import type { Resumption } from "../../run/resume.ts";
 import type { OpenCall } from "../../run/run.ts";
 import type { CallIntent, StepRecord } from "../../run/run-journal.ts";
 import { NOBODY_ASKED } from "../../run/open-calls.ts";
 import { setMessageMetadata } from "../../storage/message-writes.ts";
 import type { Where, Write } from "../../storage/storage.ts";
-import { CALLS, type CallRow } from "../../storage/thread-tables.ts";
+import { CALLS, type CallRow, RUNS } from "../../storage/thread-tables.ts";
 import type { ToolOutcome } from "../../tool/execute-tool.ts";
 import { hashArgs } from "./hash-args.ts";
 import { type OpenStep, storeStep } from "./open-step.ts";
 import { storeOutcome } from "./stored-outcome.ts";
 import type { Thread } from "../hold/thread.ts";
 import { insert, remove, update } from "../../storage/writes.ts";
+
+/** The run's row is written again with each save. */
+const MAX_PROGRESS_BYTES = 64 * 1024;
 
 /** A step and its position in its message. */
 export interface PlacedStep {
@@ -25,6 +30,9 @@ export class CallJournal {
   readonly #threadId: string;
   /** The unfinished step: its tools are about to run, or it waits for a person. */
   #open: Pick<OpenStep, "messageId" | "messageStep" | "parts"> | undefined;
+  /** The calls of that step that may save their progress, with what they saved. */
+  #progress: Record<string, JSONValue> = {};
+  #started: readonly string[] = [];
   /** Whether the store may contain calls of this run. */
   #hasRows: boolean;
 
@@ -35,6 +43,8 @@ export class CallJournal {
     if (resumption?.responseId === undefined || resumption.calls.length === 0) return;
     const { responseId: messageId, responseSteps: messageStep, parts } = resumption;
     this.#open = { messageId, messageStep, parts };
+    for (const { toolCallId, progress } of resumption.calls)
+      if (progress !== undefined) this.#progress[toolCallId] = progress as JSONValue;
   }
 
   get isOpen(): boolean {
@@ -45,12 +55,40 @@ export class CallJournal {
   start(place: PlacedStep, calls: readonly CallIntent[]): { openStep: OpenStep; writes: Write[] } {
     const { step } = place;
     const open = (this.#open = placeOf(place));
-    const started = calls.map((call) => call.toolCallId);
+    const started = (this.#started = calls.map((call) => call.toolCallId));
+    const progress = this.#progress;
     const columns = { state: "started", requires_approval: 0 } as const;
     return {
-      openStep: { ...open, started, usage: step.own },
+      openStep: {
+        ...open,
+        started,
+        usage: step.own,
+        ...(Object.keys(progress).length > 0 && { progress }),
+      },
       writes: this.#hasRows ? calls.map((call) => put(this.#row(place, call, columns), "update")) : [],
     };
+  }
+
+  saveProgress(toolCallId: string, value: unknown): Write {
+    if (!this.#started.includes(toolCallId)) {
+      throw new AgentError(
+        "superseded",
+        `Tool call "${toolCallId}" is over, so its progress cannot be saved. Stop when abortSignal is aborted.`,
+      );
+    }
+    const progress = toJson(value) ?? null;
+    const size = Buffer.byteLength(JSON.stringify(progress));
+    if (size > MAX_PROGRESS_BYTES) {
+      throw new AgentError(
+        "limit-exceeded",
+        `The progress of tool call "${toolCallId}" has ${size} bytes; at most ${MAX_PROGRESS_BYTES} can be saved. Save a reference instead.`,
+      );
+    }
+    this.#progress = { ...this.#progress, [toolCallId]: progress };
+    return update(RUNS, {
+      where: { id: this.#runId },
+      merge: { open_step: { progress: this.#progress } },
+    });
   }
 
   recordOutcome(toolCallId: string, outcome: ToolOutcome): Write {
@@ -68,6 +106,7 @@ export class CallJournal {
   /** The waiting calls; answered ones need no journal any more. */
   wait(place: PlacedStep, waiting: readonly OpenCall[]): Write[] {
     this.#open = placeOf(place);
+    this.#forgetProgress();
     this.#hasRows = true;
     const open = new Set(waiting.map((call) => call.toolCallId));
     const answered = place.step.parts.flatMap((part) =>
@@ -89,7 +128,13 @@ export class CallJournal {
 
   closed(): void {
     this.#open = undefined;
+    this.#forgetProgress();
     this.#hasRows = false;
+  }
+
+  #forgetProgress(): void {
+    this.#progress = {};
+    this.#started = [];
   }
 
   /** However a run ends, it leaves no call without a result. */

@@ -120,7 +120,7 @@ function decisionWrites(thread: Thread, actor: Actor, row: CallRow, decision: De
       set: { next_seq: nextSeq + 1 },
       require: true,
     }),
-    insertEvents(threadId, runId, nextSeq, chunks, system.now()),
+    insertEvents(threadId, runId, nextSeq, chunks, { now: system.now(), rests: false }),
   ];
 }
 

@@ -1,4 +1,4 @@
-import type { MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
+import type { JSONValue, MessagePart, StoredMessage, Usage } from "@selvedge/protocol";
 import { putFirstStep, putStep } from "../../storage/message-writes.ts";
 import type { Write } from "../../storage/storage.ts";
 
@@ -13,6 +13,8 @@ export interface OpenStep {
   parts: MessagePart[];
   /** The calls that were about to run. */
   started: string[];
+  /** What these calls saved while they ran. */
+  progress?: Record<string, JSONValue>;
   /** The cost of the model's reply. It is counted with the step. */
   usage?: Usage;
 }

@@ -90,7 +90,7 @@ async function toResumption(
 ): Promise<Resumption> {
   const runId = row.id;
   const open = (row.open_step ?? undefined) as OpenStep | undefined;
-  const calls = [...callRows.map(toCall), ...startedCalls(open, callRows)];
+  const calls = [...callRows.map((row) => toCall(row, open)), ...startedCalls(open, callRows)];
   // A step with open calls is where the run says, or, if it waited, where the journal says.
   const waited = callRows[0];
   const responseId = open?.messageId ?? waited?.message_id ?? row.response_id ?? undefined;
@@ -148,6 +148,7 @@ function startedCalls(open: OpenStep | undefined, rows: readonly CallRow[]): Jou
         resumeSchema: "{}",
         outcome: undefined,
         decision: undefined,
+        progress: open!.progress?.[toolCallId],
       },
     ];
   });
@@ -173,7 +174,7 @@ function partsOf(rows: readonly MessageRow[], messageId: string): MessagePart[] 
   return row ? [...(row.content as MessageContent).parts] : [];
 }
 
-function toCall(row: CallRow): JournaledCall {
+function toCall(row: CallRow, open: OpenStep | undefined): JournaledCall {
   return {
     toolCallId: row.tool_call_id,
     toolName: row.tool_name,
@@ -185,5 +186,6 @@ function toCall(row: CallRow): JournaledCall {
     reason: row.reason ?? undefined,
     outcome: row.outcome ? restoreOutcome(row.outcome as unknown as StoredOutcome) : undefined,
     decision: (row.decision ?? undefined) as Decision | undefined,
+    progress: open?.progress?.[row.tool_call_id],
   };
 }

@@ -25,7 +25,11 @@ export class StepPlaces {
   writes({ threadId, resourceId }: Thread, step: StepRecord): Write[] {
     const { message, metadata } = step;
     const stored = storeStep({ ...message, threadId, resourceId }, this.#of(message.id), step.parts);
-    return [stored, ...(metadata ? [setMessageMetadata(message.id, metadata)] : []), ...(step.also ?? [])];
+    return [
+      stored,
+      ...(metadata ? [setMessageMetadata(message.id, metadata)] : []),
+      ...(step.also?.writes ?? []),
+    ];
   }
 
   /** The position of a step, for the row of its run. */

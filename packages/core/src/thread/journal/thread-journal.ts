@@ -288,6 +288,11 @@ export class ThreadJournal implements RunJournal {
     await this.#log.commit(writes, { quiet: true, run: { open_step: openStep as never } });
   }
 
+  async saveProgress(toolCallId: string, value: unknown, alongside: readonly Write[] = []): Promise<void> {
+    const progress = this.#journal.saveProgress(toolCallId, value);
+    await this.#log.commit([progress, ...alongside], { quiet: true });
+  }
+
   async recordOutcome(toolCallId: string, outcome: ToolOutcome): Promise<void> {
     await this.#log.commit([this.#journal.recordOutcome(toolCallId, outcome)], { quiet: true });
   }
@@ -326,7 +331,7 @@ export class ThreadJournal implements RunJournal {
       ...(closes && { response_id: null, response_steps: null }),
       ...(signals.length > 0 && { next: "continue" }),
     };
-    const closing = (await finish?.(signals.length > 0)) ?? [];
+    const closing = [...(step?.also?.chunks ?? []), ...((await finish?.(signals.length > 0)) ?? [])];
     // If the end is stored right after this, one commit does both.
     if (endsNow && !joins && !this.#journal.isOpen) {
       this.#log.stage({ writes, run: progress });
@@ -362,6 +367,7 @@ export class ThreadJournal implements RunJournal {
           open_step: null,
           ...this.#places.row(step),
         },
+        chunks: step.also?.chunks ?? [],
       },
     );
     this.#places.stored(step);

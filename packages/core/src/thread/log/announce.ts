@@ -58,7 +58,7 @@ async function announceIdle(
   ];
   // Each chunk names its work; one without a run is stored separately.
   const pieces = broadcast.map((chunk, index) =>
-    insertEvents(threadId, chunk.runId, first + index, [chunk], system.now()),
+    insertEvents(threadId, chunk.runId, first + index, [chunk], { now: system.now(), rests: true }),
   );
   try {
     await storage.commit([...own, ...writes, ...pieces], { key: threadId, id: system.newId() });

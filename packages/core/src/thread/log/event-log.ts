@@ -2,7 +2,7 @@ import type { AgentChunk } from "@selvedge/protocol";
 import type { Comparison, Storage, Write } from "../../storage/storage.ts";
 import { EVENTS, type EventRow } from "../../storage/thread-tables.ts";
 import { toJsonChunk } from "./json-chunk.ts";
-import { insert } from "../../storage/writes.ts";
+import { insert, update } from "../../storage/writes.ts";
 
 /** A chunk of a thread's stream with its number. */
 export type NumberedChunk = AgentChunk & { seq: number };
@@ -13,14 +13,15 @@ export interface EventPiece {
   chunks: NumberedChunk[];
 }
 
-/** One row with the events from `first` on. */
+/** One row with the events from `first` on. The thread `rests` if its run ends with them, or it has none. */
 export function insertEvents(
   threadId: string,
   runId: string,
   first: number,
   chunks: readonly AgentChunk[],
-  now: number,
+  { now, rests }: { now: number; rests: boolean },
 ): Write {
+  const time = Math.trunc(now);
   return insert(EVENTS, {
     thread_id: threadId,
     first,
@@ -28,8 +29,14 @@ export function insertEvents(
     run_id: runId,
     // The run id is the same in all of them, so the row has it once.
     chunks: chunks.map(({ runId: _, ...chunk }) => chunk) as never,
-    created_at: Math.trunc(now),
+    created_at: time,
+    ...(rests && { rested_at: time }),
   });
+}
+
+/** A run that ends without a word: the thread rests after the events that are there. */
+export function restAfter(threadId: string, last: number, now: number): Write {
+  return update(EVENTS, { where: { thread_id: threadId, last }, set: { rested_at: Math.trunc(now) } });
 }
 
 /** How many rows are read from the store at a time. */

@@ -1,7 +1,9 @@
 import type { AgentChunk } from "@selvedge/protocol";
-import { virtualSystem } from "@selvedge/testing";
+import { type Script, virtualSystem } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
+import { HERE, onThread } from "../../agent/__fixtures__/on-thread.ts";
 import { AgentError } from "../../errors.ts";
+import type { Processor } from "../../processor/processor.ts";
 import { InMemoryStorage } from "../../storage/in-memory-storage.ts";
 import { THREADS } from "../../storage/tables.ts";
 import { EVENTS, RUNS } from "../../storage/thread-tables.ts";
@@ -118,4 +120,40 @@ describe("the log of a run", () => {
     log.close();
     await expect(log.commit([], { run: { step: 1 } })).rejects.toMatchObject({ code: "superseded" });
   });
+
+  it.each([
+    ["is done", {}],
+    ["fails", { model: [{ error: new Error("no") }] }],
+    ["ends without a word, because a processor dropped its last chunk", { dropped: "finish" }],
+    ["is no run, but a signal that was stored", { persist: true }],
+  ])("lets retention find the events of a run that %s", async (_, way: Way) => {
+    const quiet: Processor = {
+      id: "quiet",
+      processOutputStream: async ({ part }) => (part.type === way.dropped ? null : part),
+    };
+    const { agent, storage, idle } = onThread(way.model ?? ["a word"], {
+      outputProcessors: [quiet],
+      // A step that somebody is told of is stored before the end.
+      defaultOptions: { onStepFinish: () => {} },
+    });
+    if (way.persist)
+      await agent.sendSignal(
+        { type: "notification", contents: "news" },
+        { ...HERE, ifIdle: { behavior: "persist" } },
+      ).persisted;
+    else await agent.sendMessage("hi", HERE).admitted;
+    await idle();
+    expect(await storage.count({ table: EVENTS })).toBeGreaterThan(0);
+    const left = async (): Promise<number> => {
+      await storage.prune({ retentionMs: 0 });
+      return storage.count({ table: EVENTS });
+    };
+    await expect.poll(left).toBe(0);
+  });
 });
+
+interface Way {
+  model?: Script;
+  dropped?: string;
+  persist?: boolean;
+}

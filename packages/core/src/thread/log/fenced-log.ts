@@ -7,7 +7,7 @@ import { toJsonWrite } from "../../storage/json-write.ts";
 import { noThread } from "../../storage/no-thread.ts";
 import { THREADS } from "../../storage/tables.ts";
 import { RUNS } from "../../storage/thread-tables.ts";
-import { insertEvents, toBroadcast } from "./event-log.ts";
+import { insertEvents, restAfter, toBroadcast } from "./event-log.ts";
 import { Flusher } from "./flusher.ts";
 import type { Thread } from "../hold/thread.ts";
 import { requireRow, update } from "../../storage/writes.ts";
@@ -139,7 +139,7 @@ export class FencedLog {
   }
 
   async #commitNow(writes: readonly Write[], options: LogCommit): Promise<readonly number[]> {
-    const { explain, last, quiet, isFlush, chunks: lastChunks = [] } = options;
+    const { explain, last, quiet, isFlush, ends: rests = false, chunks: lastChunks = [] } = options;
     const staged = this.#staged;
     const isStaged = staged.length > 0;
     const run =
@@ -159,7 +159,10 @@ export class FencedLog {
     const all: Write[] = [...fence, ...parts.flatMap((part) => part.writes)];
     const added = this.#contribution(all.slice(fence.length), options);
     if (added) all.push(...added.writes);
-    if (chunks.length > 0) all.push(insertEvents(threadId, this.#runId, lease.nextSeq, chunks, system.now()));
+    const now = system.now();
+    if (chunks.length > 0)
+      all.push(insertEvents(threadId, this.#runId, lease.nextSeq, chunks, { now, rests }));
+    else if (rests) all.push(restAfter(threadId, lease.nextSeq - 1, now));
     const beforeLast = all.length;
     if (last) all.push(...last(nextSeq));
     let shown: readonly AgentChunk[] = chunks;

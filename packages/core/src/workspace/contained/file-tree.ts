@@ -19,6 +19,7 @@ import {
   write as writeCallback,
 } from "node:fs";
 import { opendir } from "node:fs/promises";
+import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { AgentError, showValue } from "../../errors.ts";
 import type { System } from "../../system.ts";
@@ -37,6 +38,8 @@ const write = promisify(writeCallback);
 const close = promisify(closeCallback);
 const { O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK } = constants;
 
+/** With the number of the process that made it. */
+const TEMPORARY = /^\.selvedge-(\d+)-.*\.tmp$/;
 const READ_PIECE = 256 * 1024;
 const MAX_ENTRIES = 100_000;
 const MAX_DEPTH = 64;
@@ -46,11 +49,15 @@ type EntryType = "file" | "directory" | "symlink" | "other";
 export interface TreeEntry {
   name: string;
   type: EntryType;
+  /** Of a regular file. */
+  size?: number;
 }
 
 export interface TreeStat {
   /** The path without links. */
   realPath: string;
+  /** Tells the entry from a later one with the same name. */
+  id: string;
   type: EntryType;
   size: number;
   links: number;
@@ -68,7 +75,7 @@ export interface OpenFile extends TreeStat {
 export interface TreeWrite {
   overwrite: boolean;
   createParents: boolean;
-  /** Called with the existing file before it is replaced; throws to refuse. */
+  /** Called with the existing file right before it is replaced; throws to refuse. */
   check?: ((existing: OpenFile | undefined) => Promise<void>) | undefined;
 }
 
@@ -79,11 +86,13 @@ export interface TreeWrite {
 export class FileTree {
   readonly #system: System;
   #roots: string[];
+  #aliases: string[];
 
   /** Resolves the roots once. The first is the tree's own; the others can be reached by their absolute paths. */
   constructor(roots: readonly string[], system: System) {
     this.#system = system;
     this.#roots = roots.map(toRoot);
+    this.#aliases = roots.map((root) => resolve(root));
   }
 
   get roots(): readonly string[] {
@@ -92,6 +101,7 @@ export class FileTree {
 
   allow(paths: readonly string[]): void {
     this.#roots = [this.#roots[0]!, ...paths.map(toRoot)];
+    this.#aliases = [this.#aliases[0]!, ...paths.map((path) => resolve(path))];
   }
 
   /** The path without links: the identity of an entry that may not exist yet. */
@@ -116,13 +126,18 @@ export class FileTree {
 
   /** The entries of a directory, unsorted. Yields to the event loop while it reads. */
   async list(path: string): Promise<TreeEntry[]> {
-    const place = walk(path, this.#roots, { follow: true });
+    const place = this.#walk(path, { follow: true });
     try {
       const directory = place.name === undefined ? place.directory : place.directory.child(place.name);
       try {
         const entries: TreeEntry[] = [];
         for await (const entry of await opendir(directory.self, { bufferSize: 256 })) {
-          entries.push({ name: entry.name, type: typeOf(entry) });
+          const type = typeOf(entry);
+          const size =
+            type === "file"
+              ? lstatSync(directory.at(entry.name), { throwIfNoEntry: false })?.size
+              : undefined;
+          entries.push({ name: entry.name, type, ...(size !== undefined && { size }) });
           if (entries.length > MAX_ENTRIES) {
             throw new FileLimitError(
               path,
@@ -150,19 +165,13 @@ export class FileTree {
    * reader sees half a file, and a hard link is broken instead of written through.
    */
   async write(path: string, content: Uint8Array, options: TreeWrite): Promise<void> {
-    const place = walk(path, this.#roots, { follow: true, createParents: options.createParents });
+    const place = this.#walk(path, { follow: true, createParents: options.createParents });
     try {
       if (place.name === undefined) throw new IsDirectoryError(path);
       const existing = openIfThere(place, path);
-      let mode = 0o666;
-      try {
-        if (existing && !options.overwrite) throw new FileExistsError(path);
-        await options.check?.(existing);
-        if (existing) mode = existing.mode;
-      } finally {
-        await existing?.close();
-      }
-      await this.#replace(place, path, content, existing ? mode : undefined, options.overwrite);
+      await existing?.close();
+      if (existing && !options.overwrite) throw new FileExistsError(path);
+      await this.#replace(place, path, content, existing?.mode, options);
     } catch (error) {
       throw toPathError(error, path, "parent");
     } finally {
@@ -175,9 +184,9 @@ export class FileTree {
     shown: string,
     content: Uint8Array,
     mode: number | undefined,
-    overwrite: boolean,
+    { overwrite, check }: TreeWrite,
   ): Promise<void> {
-    const temporary = place.directory.at(`.selvedge-${this.#system.newId()}.tmp`);
+    const temporary = place.directory.at(`.selvedge-${process.pid}-${this.#system.newId()}.tmp`);
     const handle = openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o666);
     try {
       try {
@@ -188,6 +197,10 @@ export class FileTree {
         fsyncSync(handle);
       } finally {
         closeSync(handle);
+      }
+      if (check) {
+        const existing = openIfThere(place, shown);
+        await check(existing).finally(() => existing?.close());
       }
       if (overwrite) renameSync(temporary, place.path);
       else {
@@ -202,6 +215,22 @@ export class FileTree {
       throw error;
     }
     flushDirectory(place);
+  }
+
+  /** Deletes temporary files that dead processes left beside a file. */
+  async removeLeftovers(path: string): Promise<void> {
+    const place = this.#walk(path, { follow: true });
+    try {
+      for await (const { name } of await opendir(place.directory.self, { bufferSize: 256 })) {
+        const pid = Number(TEMPORARY.exec(name)?.[1]);
+        if (pid && isLeftover(place.directory.at(name), pid, this.#system))
+          removeQuietly(place.directory.at(name));
+      }
+    } catch (error) {
+      throw toPathError(error, path);
+    } finally {
+      place.close();
+    }
   }
 
   /** Deletes a file or a link. */
@@ -221,7 +250,7 @@ export class FileTree {
 
   /** Deletes a directory. With `recursive`, links in it are deleted and not followed, and other mounts are refused. */
   async removeDirectory(path: string, recursive: boolean): Promise<void> {
-    const place = walk(path, this.#roots, { follow: false });
+    const place = this.#walk(path, { follow: false });
     try {
       if (place.name === undefined)
         throw new PermissionError(path, "the root of a workspace cannot be deleted.");
@@ -284,8 +313,12 @@ export class FileTree {
     });
   }
 
+  #walk(path: string, options: WalkOptions): Place {
+    return walk(path, this.#roots, { ...options, aliases: this.#aliases });
+  }
+
   #at<Result>(path: string, options: WalkOptions, work: (place: Place) => Result): Result {
-    const place = walk(path, this.#roots, options);
+    const place = this.#walk(path, options);
     try {
       return work(place);
     } catch (error) {
@@ -412,6 +445,20 @@ function flushDirectory(place: Place): void {
   }
 }
 
+/** Whether a temporary file belongs to a process that is gone. The number of one may be used again. */
+function isLeftover(path: string, pid: number, system: System): boolean {
+  if (pid === process.pid) {
+    const made = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;
+    return made < system.now() - process.uptime() * 1000;
+  }
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return codeOf(error) === "ESRCH";
+  }
+}
+
 function removeQuietly(path: string): void {
   try {
     unlinkSync(path);
@@ -423,6 +470,7 @@ function removeQuietly(path: string): void {
 function toStat(place: Place, stats: Stats): TreeStat {
   return {
     realPath: place.realPath,
+    id: `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`,
     type: typeOf(stats),
     size: stats.size,
     links: stats.nlink,

@@ -13,9 +13,13 @@ export interface ParsedPath {
 
 /**
  * Resolves a caller's path lexically. It is relative to the first root; a leading `/` also means that root, unless the
- * path lies in one of the roots. `..` must not leave the root, and `~` is an ordinary name. Links are not resolved here.
+ * path lies in one of the roots, or in the same place of `aliases`: how the roots were given. `..` must not leave the root, and `~` is an ordinary name. Links are not resolved here.
  */
-export function parsePath(path: string, roots: readonly string[]): ParsedPath {
+export function parsePath(
+  path: string,
+  roots: readonly string[],
+  aliases: readonly string[] = [],
+): ParsedPath {
   if (typeof path !== "string" || path === "") {
     throw new AgentError("invalid-argument", `path must be a non-empty string, but got ${showValue(path)}.`);
   }
@@ -23,10 +27,14 @@ export function parsePath(path: string, roots: readonly string[]): ParsedPath {
   if (Buffer.byteLength(path) > MAX_PATH_BYTES) {
     throw new PermissionError(`${path.slice(0, 100)}…`, `a path can have at most ${MAX_PATH_BYTES} bytes.`);
   }
-  const root = path.startsWith("/") ? roots.findIndex((one) => isWithin(posix.normalize(path), one)) : 0;
+  const absolute = path.startsWith("/") ? posix.normalize(path) : undefined;
+  const find = (among: readonly string[]): number =>
+    absolute === undefined ? -1 : among.findIndex((one) => isWithin(absolute, one));
+  const [inRoot, inAlias] = [find(roots), find(aliases)];
+  const root = inRoot >= 0 ? inRoot : inAlias;
+  const base = inRoot >= 0 ? roots[inRoot]! : (aliases[inAlias] ?? "");
   const names: string[] = [];
-  const relative =
-    root < 0 || !path.startsWith("/") ? path : posix.normalize(path).slice(roots[root]!.length);
+  const relative = root >= 0 ? absolute!.slice(base.length) : path;
   for (const name of relative.split("/")) {
     if (name === "" || name === ".") continue;
     if (name === "..") {

@@ -2,6 +2,8 @@ import { lstatSync, mkdirSync, readlinkSync } from "node:fs";
 import { posix } from "node:path";
 import {
   DirectoryNotFoundError,
+  DiskFullError,
+  FileLimitError,
   FileNotFoundError,
   NotDirectoryError,
   PermissionError,
@@ -28,6 +30,8 @@ export interface WalkOptions {
   follow: boolean;
   /** Create missing parent directories. */
   createParents?: boolean;
+  /** The roots as they were given, with links. */
+  aliases?: readonly string[];
 }
 
 /**
@@ -36,7 +40,7 @@ export interface WalkOptions {
  * `roots` are real paths; the first is the workspace's own.
  */
 export function walk(path: string, roots: readonly string[], options: WalkOptions): Place {
-  const { root, names } = parsePath(path, roots);
+  const { root, names } = parsePath(path, roots, options.aliases);
   return new Walk(path, roots, options).from(root, names);
 }
 
@@ -150,7 +154,9 @@ export function toPathError(error: unknown, shown: string, what: "entry" | "pare
       return new PermissionError(shown, "the file system is read-only.");
     case "ENOSPC":
     case "EDQUOT":
-      return new PermissionError(shown, "the disk is full. Nothing was changed.");
+      return new DiskFullError(shown);
+    case "EFBIG":
+      return new FileLimitError(shown, "the file system does not allow files of this size.");
     case "ENAMETOOLONG":
       return new PermissionError(shown, "the name is too long.");
     case "EKERNELFS":

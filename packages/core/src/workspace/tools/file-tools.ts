@@ -1,12 +1,19 @@
 import { AgentError } from "../../errors.ts";
-import { toLines, toText, type TextFile, fromText } from "../text-file.ts";
+import { toLines, toText, fromText } from "../text-file.ts";
 import { cutOutput } from "../cut-output.ts";
 import { editText } from "../edit-text.ts";
-import { FileReadRequiredError, PermissionError, StaleFileError } from "../workspace-errors.ts";
-import { announceChange, describeChange, hashOf } from "../workspace-change.ts";
-import { fileIdentity } from "../file-identity.ts";
+import {
+  FileExistsError,
+  FileReadRequiredError,
+  IsDirectoryError,
+  NotDirectoryError,
+  StaleFileError,
+} from "../workspace-errors.ts";
+import { describeChange, hashOf } from "../workspace-change.ts";
+import { makeChange, type PathState, type PlannedChange } from "../make-change.ts";
 import { normalize } from "../find-entries.ts";
 import type { ToolExecutionOptions } from "../../tool/tool.ts";
+import { readStoredOutput } from "./command-tools.ts";
 import { fields, PATH, type ToolFrame, type WorkspaceTool } from "./tool-frame.ts";
 
 const READ_TOKENS = 12_000;
@@ -27,6 +34,7 @@ export const readFileTool: WorkspaceTool<{
   readOnly: true,
   idempotent: true,
   maxOutputTokens: READ_TOKENS,
+  showsMedia: true,
   inputSchema: fields(
     { path: PATH },
     {
@@ -37,13 +45,16 @@ export const readFileTool: WorkspaceTool<{
     },
   ),
   asks: ({ path }, rules) => rules.isSensitive(normalize(path)),
-  async run(frame, { path, offset = 1, limit, showLineNumbers = true, encoding }, { threadState }) {
-    const bytes = (await frame.files.readFile(path)) as Buffer;
-    await frame.records.set(threadState, await fileIdentity(frame.files, path), hashOf(bytes));
+  async run(frame, { path, offset = 1, limit, showLineNumbers = true, encoding }, call) {
+    const output = await readStoredOutput(path, call);
+    const bytes = output ?? ((await frame.files.readFile(path)) as Buffer);
+    if (!output) await frame.records.set(call, await frame.key(path), hashOf(bytes));
     const size = `${bytes.length.toLocaleString("en")} bytes`;
     if (encoding && !["utf-8", "utf8"].includes(encoding)) {
       return cutOutput(`${path} (${size}, ${encoding})\n${bytes.toString(encoding)}`, frame.maxOutputTokens);
     }
+    const media = frame.showMedia(path, bytes, call.toolCallId);
+    if (media !== undefined) return `${path} (${media}, ${size})`;
     const file = toText(bytes);
     if (typeof file === "string") return `${path} (${size}) is ${file}. Pass an encoding to see its bytes.`;
     const lines = toLines(file.text);
@@ -64,7 +75,7 @@ export const writeFileTool: WorkspaceTool<{ path: string; content: string; overw
   description: "Create a file or replace its whole content. Missing directories are created.",
   category: "edit",
   readOnly: false,
-  idempotent: false,
+  idempotent: true,
   maxOutputTokens: OUTPUT_TOKENS,
   inputSchema: fields(
     { path: PATH, content: { type: "string" } },
@@ -72,13 +83,14 @@ export const writeFileTool: WorkspaceTool<{ path: string; content: string; overw
   ),
   async run(frame, input, options) {
     const { path, content, overwrite = true } = input;
-    return changeFile(frame, path, options, async (before) => {
-      await requireRead(frame, input, before, options);
-      return {
-        after: content,
-        how: { overwrite },
-        text: `Wrote ${Buffer.byteLength(content).toLocaleString("en")} bytes to ${path}`,
-      };
+    return makeChange(frame, options, path, {
+      check: (now) => requireRead(frame, input, now, options),
+      plan: (now) =>
+        planWrite(frame, options, path, now, {
+          after: content,
+          overwrite,
+          text: `Wrote ${Buffer.byteLength(content).toLocaleString("en")} bytes to ${path}`,
+        }),
     });
   },
 };
@@ -94,7 +106,7 @@ export const editFileTool: WorkspaceTool<{
     "Replace an exact text in a file. old_string must occur exactly once, unless replace_all is set.",
   category: "edit",
   readOnly: false,
-  idempotent: false,
+  idempotent: true,
   maxOutputTokens: OUTPUT_TOKENS,
   inputSchema: fields(
     { path: PATH, old_string: { type: "string" }, new_string: { type: "string" } },
@@ -102,19 +114,23 @@ export const editFileTool: WorkspaceTool<{
   ),
   async run(frame, input, options) {
     const { path, old_string, new_string, replace_all = false } = input;
-    return changeFile(frame, path, options, async (before) => {
-      if (before === undefined) await frame.files.stat(path);
-      await requireRead(frame, input, before, options);
-      const file = toText(before!);
-      if (typeof file === "string")
-        throw new AgentError("invalid-argument", `${path} is ${file} and cannot be edited.`);
-      const edit = editText(file.text, old_string, new_string, replace_all);
-      const lines = edit.ranges
-        .map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`))
-        .join(", ");
-      const count = edit.ranges.length === 1 ? "1 replacement" : `${edit.ranges.length} replacements`;
-      const text = `${count} in ${path} (line ${lines})`;
-      return { after: fromText({ ...(file as TextFile), text: edit.text }), how: { overwrite: true }, text };
+    return makeChange(frame, options, path, {
+      check: (now) => requireRead(frame, input, now, options),
+      async plan(now) {
+        const file = toText(now.content ?? ((await frame.files.readFile(path)) as Buffer));
+        if (typeof file === "string")
+          throw new AgentError("invalid-argument", `${path} is ${file} and cannot be edited.`);
+        const edit = editText(file.text, old_string, new_string, replace_all);
+        const lines = edit.ranges
+          .map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`))
+          .join(", ");
+        const count = edit.ranges.length === 1 ? "1 replacement" : `${edit.ranges.length} replacements`;
+        return planWrite(frame, options, path, now, {
+          after: fromText({ ...file, text: edit.text }),
+          overwrite: true,
+          text: `${count} in ${path} (line ${lines})`,
+        });
+      },
     });
   },
 };
@@ -124,31 +140,33 @@ export const deleteTool: WorkspaceTool<{ path: string; recursive?: boolean }> = 
   description: "Delete a file, or a directory with recursive.",
   category: "edit",
   readOnly: false,
-  idempotent: false,
+  idempotent: true,
   maxOutputTokens: OUTPUT_TOKENS,
   inputSchema: fields({ path: PATH }, { recursive: { type: "boolean", default: false } }),
   asks: ({ recursive }) => recursive === true,
-  async run(frame, { path, recursive = false }, { toolCallId, writer, threadState }) {
-    requireUnprotected(frame, path);
-    return frame.locked(path, async () => {
-      const { type } = await frame.files.stat(path);
-      if (type === "directory") {
-        await frame.files.rmdir(path, { recursive });
-        await announceChange(
-          writer,
-          await describeChange({ toolCallId, path, operation: "delete" }, undefined, undefined),
-        );
-        return `Deleted the directory ${path}${recursive ? " with its contents" : ""}.`;
-      }
-      const key = await fileIdentity(frame.files, path);
-      const before = await contentOf(frame, path);
-      await frame.files.deleteFile(path);
-      await frame.records.set(threadState, key, undefined);
-      await announceChange(
-        writer,
-        await describeChange({ toolCallId, path, operation: "delete" }, textOr(before), undefined),
-      );
-      return `Deleted ${path}.`;
+  async run(frame, { path, recursive = false }, call) {
+    const { files } = frame;
+    return makeChange(frame, call, path, {
+      follow: false,
+      async plan({ type, mark, content }) {
+        if (mark === null) await files.stat(path);
+        const named = { toolCallId: call.toolCallId, path, operation: "delete" as const };
+        const change = await describeChange(named, textOr(content), undefined);
+        if (type === "directory") {
+          return {
+            change,
+            after: null,
+            text: `Deleted the directory ${path}${recursive ? " with its contents" : ""}.`,
+            act: () => files.rmdir(path, { recursive }),
+          };
+        }
+        return {
+          change,
+          after: null,
+          text: `Deleted ${path}.`,
+          act: () => files.deleteFile(path, content && { expectedHash: hashOf(content) }),
+        };
+      },
     });
   },
 };
@@ -161,15 +179,24 @@ export const mkdirTool: WorkspaceTool<{ path: string; recursive?: boolean }> = {
   idempotent: true,
   maxOutputTokens: OUTPUT_TOKENS,
   inputSchema: fields({ path: PATH }, { recursive: { type: "boolean", default: true } }),
-  async run(frame, { path, recursive = true }, { toolCallId, writer }) {
-    requireUnprotected(frame, path);
-    if (await frame.files.exists(path)) return `${path} exists already.`;
-    await frame.files.mkdir(path, { recursive });
-    await announceChange(
-      writer,
-      await describeChange({ toolCallId, path, operation: "mkdir" }, undefined, undefined),
-    );
-    return `Created the directory ${path}.`;
+  async run(frame, { path, recursive = true }, call) {
+    if (call.progress === undefined && (await frame.files.exists(path))) {
+      const { type } = await frame.files.stat(path);
+      if (type !== "directory") throw new NotDirectoryError(path);
+      return `${path} exists already.`;
+    }
+    return makeChange(frame, call, path, {
+      plan: async () => ({
+        change: await describeChange(
+          { toolCallId: call.toolCallId, path, operation: "mkdir" },
+          undefined,
+          undefined,
+        ),
+        after: "directory",
+        text: `Created the directory ${path}.`,
+        act: () => frame.files.mkdir(path, { recursive }),
+      }),
+    });
   },
 };
 
@@ -192,58 +219,42 @@ export const fileStatTool: WorkspaceTool<{ path: string }> = {
   },
 };
 
-/** Replaces a file's content under its lock, records what the thread knows of it, and announces the change. */
-async function changeFile(
-  frame: ToolFrame,
+/** Plans to give a file a new content. */
+async function planWrite(
+  { files }: ToolFrame,
+  { toolCallId }: ToolExecutionOptions,
   path: string,
-  { toolCallId, writer, threadState }: ToolExecutionOptions,
-  change: (
-    before: Buffer | undefined,
-  ) => Promise<{ after: string; how: { overwrite: boolean }; text: string }>,
-): Promise<string> {
-  requireUnprotected(frame, path);
-  return frame.locked(path, async () => {
-    const before = await contentOf(frame, path);
-    const { after, how, text } = await change(before);
-    await frame.files.writeFile(path, after, {
-      ...how,
-      // Another writer may have been faster since it was read here.
-      ...(how.overwrite && { expectedHash: before ? hashOf(before) : null }),
-    });
-    await frame.records.set(threadState, await fileIdentity(frame.files, path), hashOf(after));
-    const described = await describeChange(
-      { toolCallId, path, operation: before ? "edit" : "create" },
-      textOr(before),
-      after,
-    );
-    await announceChange(writer, described);
-    return `${text} (+${described.added} -${described.removed}).`;
-  });
+  { type, content }: PathState,
+  { after, overwrite, text }: { after: string; overwrite: boolean; text: string },
+): Promise<PlannedChange> {
+  if (type === "directory") throw new IsDirectoryError(path);
+  if (type && !overwrite) throw new FileExistsError(path);
+  // A file that is too large to be read is too large to be replaced.
+  if (type && !content) await files.readFile(path);
+  const operation = content ? "edit" : "create";
+  const change = await describeChange({ toolCallId, path, operation }, textOr(content), after);
+  return {
+    change,
+    after: change.after,
+    text: `${text} (+${change.added} -${change.removed}).`,
+    // Another writer may have been faster since it was read here.
+    act: () => files.writeFile(path, after, { overwrite, expectedHash: change.before }),
+  };
 }
 
 /** A file that was read on this thread must not have changed since; the configuration may require that it was read. */
 async function requireRead(
   frame: ToolFrame,
   input: { path: string },
-  before: Buffer | undefined,
-  { threadState }: ToolExecutionOptions,
+  { content, mark }: PathState,
+  call: ToolExecutionOptions,
 ): Promise<void> {
-  if (before === undefined) return;
+  if (!content) return;
   const { path } = input;
-  const known = await frame.records.get(threadState, await fileIdentity(frame.files, path));
+  const known = await frame.records.get(call, await frame.key(path));
   if (known === undefined) {
     if (await frame.requireReadBeforeWrite(input)) throw new FileReadRequiredError(path);
-  } else if (known !== hashOf(before)) throw new StaleFileError(path);
-}
-
-function requireUnprotected({ rules }: ToolFrame, path: string): void {
-  if (rules.isProtected(normalize(path))) {
-    throw new PermissionError(path, "file tools cannot change files of Git or Selvedge.");
-  }
-}
-
-async function contentOf({ files }: ToolFrame, path: string): Promise<Buffer | undefined> {
-  return (await files.exists(path)) ? ((await files.readFile(path)) as Buffer) : undefined;
+  } else if (known !== mark) throw new StaleFileError(path);
 }
 
 function textOr(bytes: Buffer | undefined): string | Uint8Array | undefined {

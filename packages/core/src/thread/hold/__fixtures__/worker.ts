@@ -10,6 +10,8 @@ import { createTool } from "../../../tool/tool.ts";
  * wait <file> <log>                      suspends for an approval, then prints that it waits
  * answer <file> <log> <true|false>       answers call `d1` after a line on stdin, and prints the outcome
  * pay <file> <log>                       one step, which hangs in a tool that may run again
+ * steps <file> <log>                     one step with two calls that save their progress, and then hang
+ * steps-again <file> <log>               continues these calls, and hangs in them
  * many <file> <log>                      a run on each of 40 threads, all hanging in the model
  * die-asking <file> <log>                dies whenever the model is called
  * die-preparing <file> <log>             dies whenever a run is prepared
@@ -40,6 +42,7 @@ const { agent, follow } = onThread(
     if (what === "die-asking") die();
     if (what === "many") return new Promise<never>(() => {});
     if (what === "pay") return { toolCalls: [call("again", "a")] };
+    if (what === "steps") return { toolCalls: [call("steps", "s1"), call("steps", "s2")] };
     if (what === "wait" && index === 0) return { toolCalls: [call("danger", "d1")] };
     if (what !== "work") return "answered";
     return { toolCalls: index === 0 ? [call("quick", "q")] : [call("once", "o"), call("again", "a")] };
@@ -58,6 +61,18 @@ const { agent, follow } = onThread(
       once: tool("once", {}, true),
       again: tool("again", { idempotent: true }, true),
       danger: tool("danger", { requireApproval: true }, false),
+      steps: createTool({
+        id: "steps",
+        description: "steps",
+        idempotent: true,
+        execute: async (_, { saveProgress, progress, toolCallId }) => {
+          note(`steps ${toolCallId} ${JSON.stringify(progress)}`);
+          await saveProgress({ at: 1 });
+          await saveProgress({ at: 2, of: toolCallId });
+          console.log("at work");
+          return new Promise(() => {});
+        },
+      }),
     },
   },
 );
@@ -78,6 +93,9 @@ if (what === "answer") {
   for (let index = 0; index < 40; index++)
     await agent.sendMessage("go", { threadId: `many-${index}`, resourceId: "r1" }).admitted;
   console.log("at work");
+  setInterval(() => {}, 1000);
+} else if (what === "steps-again") {
+  await agent.recover();
   setInterval(() => {}, 1000);
 } else if (what.startsWith("die")) {
   // Only the first sends; the others continue its work.

@@ -4,7 +4,7 @@ export interface DiffLine {
 }
 
 /** More lines than this are not compared one by one. */
-const MAX_LINES = 400;
+const MAX_LINES = 2_000;
 /** Lines that are shown before and after a change. */
 const CONTEXT = 2;
 

@@ -1,8 +1,8 @@
-import { realSystem } from "@selvedge/core";
-import { MessageList } from "@selvedge/core/message";
 import type { MessagePart, StoredMessage, ToolInvocation } from "@selvedge/protocol";
 import { validateUIMessages } from "ai";
 import { describe, expect, it } from "vitest";
+import { realSystem } from "../system.ts";
+import { MessageList } from "./message-list.ts";
 import { toUIMessage } from "./to-ui-message.ts";
 
 function message(...parts: MessagePart[]): StoredMessage {

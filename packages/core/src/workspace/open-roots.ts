@@ -1,0 +1,28 @@
+import { AgentError } from "../errors.ts";
+import { rootIdentity } from "./file-identity.ts";
+import type { WorkspaceFilesystem } from "./workspace-filesystem.ts";
+
+/** The roots of the filesystems that a workspace has open for different requests. None may contain another. */
+export class OpenRoots {
+  readonly #open = new Map<string, WeakRef<WorkspaceFilesystem>>();
+
+  async add(files: WorkspaceFilesystem): Promise<void> {
+    const root = await rootIdentity(files);
+    if (!this.#open.has(root)) {
+      for (const [other, ref] of this.#open) {
+        const known = ref.deref();
+        if (!known || known.status === "destroyed") this.#open.delete(other);
+        else if (`${root}/`.startsWith(`${other}/`) || `${other}/`.startsWith(`${root}/`)) throw nested();
+      }
+    }
+    this.#open.set(root, new WeakRef(files));
+  }
+}
+
+/** Does not name the other root: it may be that of another tenant. */
+function nested(): AgentError {
+  return new AgentError(
+    "forbidden",
+    "The root of this filesystem contains another open root of the workspace, or lies in one. Give each tenant a directory beside the others.",
+  );
+}

@@ -161,13 +161,20 @@ async function readers(): Promise<void> {
   );
 }
 
-/** The time that the backends of the server have used, from /proc. */
+/** The time that the backends of the server have used, with those that ended, from /proc. */
 function serverCpuMs(postmaster: number): number {
   let ticks = 0;
   for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
     try {
       const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
-      if (Number(fields[1]) === postmaster) ticks += Number(fields[11]) + Number(fields[12]);
+      const [user, system, endedUser, endedSystem] = fields.slice(11, 15).map(Number) as [
+        number,
+        number,
+        number,
+        number,
+      ];
+      if (Number(fields[1]) === postmaster) ticks += user + system;
+      if (Number(pid) === postmaster) ticks += endedUser + endedSystem;
     } catch {
       // It ended.
     }

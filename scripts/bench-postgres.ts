@@ -100,6 +100,8 @@ async function measure(open: () => Storage, steps: number, reps: number, onWarm 
 
 /** Models take 200 ms and stream 20 chunks. Each worker has its own threads. */
 async function workers(): Promise<void> {
+  const [{ data_directory: data }] = (await query("SHOW data_directory")) as [{ data_directory: string }];
+  const postmaster = Number(readFileSync(join(data, "postmaster.pid"), "utf8").split("\n")[0]);
   const wal = async (): Promise<number> =>
     Number((await query("SELECT pg_current_wal_lsn() - '0/0'::pg_lsn AS bytes"))[0]!["bytes"]);
   const rows: string[][] = [];
@@ -111,12 +113,12 @@ async function workers(): Promise<void> {
       }),
     );
     await Promise.all(children.map((child) => once(child, "message")));
-    const [walBefore, cpuBefore] = [await wal(), serverCpuMs()];
+    const [walBefore, cpuBefore] = [await wal(), serverCpuMs(postmaster)];
     for (const child of children) child.send("go");
     const reports = (await Promise.all(children.map((child) => once(child, "message")))).map(
       ([report]) => report as { took: number[]; commits: number; reads: number },
     );
-    const [walAfter, cpuAfter] = [await wal(), serverCpuMs()];
+    const [walAfter, cpuAfter] = [await wal(), serverCpuMs(postmaster)];
     const took = reports.flatMap((report) => report.took);
     const per = (sum: number): string => (sum / took.length).toFixed(1);
     rows.push([
@@ -159,14 +161,20 @@ async function readers(): Promise<void> {
   );
 }
 
-/** The time that all processes of the server have used, from /proc. */
-function serverCpuMs(): number {
+/** The time that the backends of the server have used, with those that ended, from /proc. */
+function serverCpuMs(postmaster: number): number {
   let ticks = 0;
   for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
     try {
-      if (!readFileSync(`/proc/${pid}/cmdline`, "utf8").startsWith("postgres:")) continue;
       const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
-      ticks += Number(fields[11]) + Number(fields[12]);
+      const [user, system, endedUser, endedSystem] = fields.slice(11, 15).map(Number) as [
+        number,
+        number,
+        number,
+        number,
+      ];
+      if (Number(fields[1]) === postmaster) ticks += user + system;
+      if (Number(pid) === postmaster) ticks += endedUser + endedSystem;
     } catch {
       // It ended.
     }

@@ -7,6 +7,7 @@ import type { DevFlags } from "./dev-command.ts";
 import type { DoctorFlags } from "./doctor-command.ts";
 import type { IndexFlags } from "./index-command.ts";
 import type { MoveFlags } from "./move-command.ts";
+import type { StartFlags } from "./start-command.ts";
 
 export interface CliCommand<Flags extends object = object> {
   /** The name and the arguments, as commander writes them: `<required>`, `[optional]`, `<many...>`. */
@@ -70,13 +71,16 @@ start.mjs. .env is not copied.
   cd .selvedge/output && npm install && node start.mjs`,
     run: async ([entry], flags) => (await import("./build-command.ts")).runBuildCommand(entry, flags),
   }),
-  command({
+  command<StartFlags>({
     usage: "start [folder]",
     summary: "Serve a built folder or a project, without the studio and without watching.",
-    options: [],
-    help: `The port and the address are those of PORT and HOST, of \`server\` in new Mastra(), or 4111 on
+    options: [
+      ["-p, --port <number>", "the port; by default PORT, or that of the project"],
+      ["--host <address>", "the address to listen on; by default HOST, or that of the project"],
+    ],
+    help: `The project sets its port and address in \`server\` of new Mastra(). Otherwise it is 4111 on
 127.0.0.1. An address that others can reach needs \`server.auth\`. SIGTERM closes the server, then the host.`,
-    run: async ([folder = "."]) => (await import("./start-command.ts")).runStartCommand(folder),
+    run: async ([folder = "."], flags) => (await import("./start-command.ts")).runStartCommand(folder, flags),
   }),
   command<DoctorFlags>({
     usage: "doctor [folder]",

@@ -8,12 +8,19 @@ import { findEntry } from "./dev/find-entry.ts";
 import { loadMastra } from "./dev/load-mastra.ts";
 import { registerProjectModules } from "./dev/project-modules.ts";
 
+export interface StartFlags {
+  port?: string;
+  host?: string;
+}
+
 /** `selvedge start [folder]`: serves what `selvedge build` wrote, or a project as it is. The process ends on a signal. */
-export async function runStartCommand(folder: string): Promise<number> {
+export async function runStartCommand(folder: string, { port, host }: StartFlags): Promise<number> {
   const path = resolve(folder);
   if (!existsSync(path)) throw new AgentError("not-found", `There is no folder ${path}.`);
   process.chdir(path);
   if (existsSync(".env")) process.loadEnvFile(".env");
+  if (port !== undefined) process.env["PORT"] = port;
+  if (host !== undefined) process.env["HOST"] = host;
   const entry = builtEntry(path) ?? findEntry(path, undefined);
   if (entry === undefined)
     throw new AgentError("not-found", `${path} is neither a project nor the output of \`selvedge build\`.`);

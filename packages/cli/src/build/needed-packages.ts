@@ -1,6 +1,7 @@
 import { relative, resolve } from "node:path";
 import { AgentError } from "@selvedge/core/errors";
 import { readCatalog } from "../doctor/catalog.ts";
+import { counterpartOf } from "../doctor/examine-imports.ts";
 import type { ProjectManifest } from "../doctor/read-project.ts";
 import type { CollectedModules } from "./collect-modules.ts";
 
@@ -17,7 +18,8 @@ export async function neededPackages(
   { code, packages }: CollectedModules,
 ): Promise<Record<string, string>> {
   const catalog = await readCatalog(() => false);
-  const peers = new Set(Object.values(catalog).flatMap((entry) => Object.keys(entry.peers)));
+  const used = ["@selvedge/core", ...[...packages.keys()].map((name) => counterpartOf(name)?.package ?? "")];
+  const peers = new Set(used.flatMap((name) => Object.keys(catalog[name]?.peers ?? {})));
   const installed = { ...manifest.optionalDependencies, ...manifest.dependencies };
   const declared = { ...manifest.peerDependencies, ...manifest.devDependencies, ...installed };
   const undeclared = [...packages].find(([name]) => declared[name] === undefined);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { readCatalog } from "../doctor/catalog.ts";
-import { remedyFor } from "../doctor/differences.ts";
+import { remedyFor, remedyForModule } from "../doctor/differences.ts";
 import { counterpartOf } from "../doctor/examine-imports.ts";
 import { findImports } from "../source/find-imports.ts";
 
@@ -24,7 +24,10 @@ export async function explainLoadError(error: unknown): Promise<string | undefin
   const [, subpath, , from] = SUBPATH.exec(message) ?? [];
   if (subpath !== undefined && from !== undefined) {
     const module = importOf(from, (imported) => imported.endsWith(`/${subpath}`));
-    return module && sentence(from, module.line, `${module.module} does not exist.`);
+    return (
+      module &&
+      sentence(from, module.line, `${module.module} does not exist. ${remedyForModule(module.module)}`)
+    );
   }
   const [, module, missing] = NAME.exec(message) ?? [];
   const [, url, line] = NAME_PLACE.exec(stack) ?? [];

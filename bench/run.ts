@@ -45,7 +45,9 @@ const unknown = [
   ...caseIds.filter((id) => !CASES.some((c) => c.id === id)),
 ];
 if (unknown.length > 0)
-  throw new Error(`Unknown: ${unknown.join(", ")}. There are ${ADAPTERS.join(", ")} and cases a to j.`);
+  throw new Error(
+    `Unknown: ${unknown.join(", ")}. There are ${ADAPTERS.join(", ")} and cases ${CASES.map(({ id }) => id).join(", ")}.`,
+  );
 
 await prepare();
 const results = (args.add && readResults(outFile)) || newResults();

@@ -59,6 +59,7 @@ const GROUPS: Record<string, string[]> = {
     "vector-stores",
     "mcp",
     "workspace",
+    "browser",
     "server",
     "client",
     "react",

@@ -38,6 +38,9 @@ async function bundle(folder) {
     `exports/${basename(path, ".ts")}`,
     `${folder}/${path}`,
   ]);
+  // Files that threads run. Code in exports/ and chunks/ finds them at ../workers.
+  for (const path of globSync("src/**/*-worker.ts", { cwd: folder }))
+    entries.push([`workers/${basename(path, ".ts")}`, `${folder}/${path}`]);
   const { dependencies, peerDependencies } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
   const others = Object.keys({ ...dependencies, ...peerDependencies });
   const code = await rolldown({

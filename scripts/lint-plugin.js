@@ -21,6 +21,7 @@ const ROOMS = [
   "thread",
   "notification",
   "guard",
+  "browser",
   "workspace",
   "agent",
   "mastra",
@@ -32,8 +33,8 @@ const ROOMS = [
 /** The parts of thread/ that only thread/ may use. Others come in through `thread/threads.ts`. */
 const INSIDE_THREAD = /^thread\/(admit|hold|journal|log)\//;
 
-/** The parts of workspace/ that reach files only through workspace/contained/. */
-const UNCONTAINED = /^workspace\/(?!contained\/)/;
+/** The parts of workspace/ that reach files only through workspace/contained/. `machine.ts` never gets a model's path. */
+const UNCONTAINED = /^workspace\/(?!contained\/|sandbox\/machine\.ts)/;
 
 const SOURCE = "packages/core/src/";
 

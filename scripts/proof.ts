@@ -22,6 +22,8 @@ Exits with 1 when something was found.`;
 const ROUNDS: Record<TrialName, number> = {
   worlds: 50_000,
   traces: 200,
+  "om-worlds": 20_000,
+  "om-kills": 150,
   kills: 500,
   dispatches: 150,
   edits: 500,

@@ -10,7 +10,7 @@ const RESOURCE = "bench-user";
 export default {
   name: "ours",
   peer: PEER,
-  cases: ["a", "b", "c", "d", "e", "f", "g", "i", "j"],
+  cases: ["a", "b", "c", "d", "e", "f", "g", "i", "j", "k"],
   packages: ["@selvedge/core", "@selvedge/memory", "@selvedge/libsql", "@selvedge/mcp"],
   entry: ["@selvedge/core/agent", "@selvedge/core/tools", "zod"],
   storeEntry: ["@selvedge/memory", "@selvedge/libsql"],
@@ -122,6 +122,13 @@ export default {
             await storage.close();
           },
         };
+      },
+
+      async sandbox(options) {
+        const { LocalSandbox } = await peerImport(PEER, "@selvedge/core/workspace");
+        const sandbox = new LocalSandbox({ ...options, logger: false });
+        await sandbox.start();
+        return (command) => sandbox.executeCommand(command);
       },
 
       async observing({ model, file, tools, om, observer }) {

@@ -106,6 +106,11 @@ export interface Loaded {
   createAgent(spec: AgentSpec): Promise<BenchAgent>;
   /** Case f. `model` sees the whole prompt, so it can tell when a signal arrives. */
   signals?(spec: { model: ModelSpec; file: string; tools: boolean }): Promise<SignalsApi>;
+  /** Case k: runs commands. Rejects if the isolation does not work here. */
+  sandbox?(options: {
+    isolation: "none" | "bwrap";
+    workingDirectory: string;
+  }): Promise<(command: string) => Promise<unknown>>;
   /** Case i. */
   sessions?(spec: { model: ModelSpec; file: string }): Promise<SessionsApi>;
   /** Case j. Without `om`, the same agent with `lastMessages`. */

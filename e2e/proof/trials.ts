@@ -15,6 +15,8 @@ import { runPauses } from "../kill/run-pauses.ts";
 import { HARMS, runServerFaults } from "../kill/run-server-faults.ts";
 import { runTakeovers } from "../kill/run-takeovers.ts";
 import { openStore, type StoreFactory } from "../kill/store-factory.ts";
+import { runOmKills } from "../om/run-om-kills.ts";
+import { simulateOm } from "../om/simulate-om.ts";
 import { runPowerLosses } from "../power/run-power-losses.ts";
 import { type Moment, runRaces } from "../race/run-races.ts";
 import { compareTraces } from "../traces/compare-traces.ts";
@@ -76,6 +78,35 @@ export const TRIALS = {
       });
       await server.stop();
       return { rounds: worlds, problems, figures: {} };
+    },
+  },
+  "om-worlds": {
+    title: "simulated worlds with observational memory",
+    batch: 250,
+    async run({ rounds, seed }, onRound) {
+      const problems: string[] = [];
+      let steps = 0;
+      for (let done = 0; done < rounds && problems.length < 3; done++) {
+        const world = await simulateOm(seed + done);
+        steps += world.steps;
+        if (world.violation) problems.push(`seed ${seed + done}: ${world.violation.message}`);
+        onRound(done + 1);
+      }
+      return { rounds, problems, figures: { steps } };
+    },
+  },
+  "om-kills": {
+    title: "kills in the work of observational memory",
+    batch: 30,
+    async run({ rounds, seed }, onRound) {
+      const folder = mkdtempSync(join(tmpdir(), "selvedge-om-"));
+      try {
+        const url = `file:${join(folder, "om.db")}`;
+        const { kills, problems } = await runOmKills({ url, rounds, seed, onRound });
+        return { rounds, problems, figures: { "at a point": kills } };
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
     },
   },
   kills: {

@@ -57,7 +57,7 @@ export class PinoLogger extends MastraLogger {
 
   /** Writes what waits in the transports. */
   async flush(): Promise<void> {
-    await Promise.all([...this.#transports.values()].map((transport) => transport.flush?.()));
+    await Promise.all([...this.#transports.values()].map(async (transport) => transport.flush?.()));
   }
 }
 

@@ -1,4 +1,4 @@
-import { Transform, Writable } from "node:stream";
+import { Transform, type Writable } from "node:stream";
 
 /** A destination for records. A subclass gets each as a line of JSON. */
 export abstract class LoggerTransport extends Transform {

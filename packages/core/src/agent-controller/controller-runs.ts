@@ -1,17 +1,19 @@
 import type { RunAddress, RunProfile } from "../agent/agent-config.ts";
 import { resolveDynamic } from "../agent/dynamic.ts";
+import type { MastraBrowser } from "../browser/mastra-browser.ts";
 import { AgentError } from "../errors.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import { currentRun } from "../run/current-run.ts";
 import type { CloneThreadOptions, CloneThreadResult } from "../storage/clone-thread.ts";
-import type { Tool, ToolsInput } from "../tool/tool.ts";
+import type { Tool } from "../tool/tool.ts";
 import type { AgentControllerWorkspace } from "./config.ts";
 import type { ControllerHost } from "./controller-host.ts";
 import { type AgentControllerRequestContext, CONTROLLER_KEY, emitOnStream } from "./request-context.ts";
-import { profileOf, type RunIds } from "./run-profile.ts";
+import { type ControllerTools, profileOf, type RunIds } from "./run-profile.ts";
 import type { StoredSession } from "./session-domain.ts";
 import { SessionRecord } from "./session-record.ts";
 import { subagentModel } from "./subagent-models.ts";
+import { allowedPathsIn } from "./access-grants.ts";
 import { builtInTools, withoutEffect } from "./tools/built-in-tools.ts";
 import { createSubagentTool } from "./tools/subagent-tool.ts";
 import type { Workspaces } from "./workspaces.ts";
@@ -60,19 +62,22 @@ export class ControllerRuns {
     );
   }
 
-  async #toolsFor(
-    { requestContext }: RunAddress,
-    { fork }: RunIds,
-  ): Promise<{ builtIn: ToolsInput; own: ToolsInput; workspace: ToolsInput }> {
+  async #toolsFor({ requestContext }: RunAddress, { fork }: RunIds): Promise<ControllerTools> {
     const { config, mastra } = this.#host;
     const context = requestContext.get(CONTROLLER_KEY) as AgentControllerRequestContext;
-    const workspace = context.workspace ? await context.workspace.tools({ requestContext }) : {};
+    context.workspace?.useStorage?.(this.#host.storage);
+    const allowedPaths = allowedPathsIn(context.state);
+    const offered = context.workspace ? await context.workspace.tools({ requestContext, allowedPaths }) : {};
+    // It is a question itself, so it needs no permission.
+    const { request_access: ask, ...workspace } = offered;
     const own =
       config.tools &&
       (await resolveDynamic(config.tools, { requestContext, runtimeContext: requestContext, mastra }));
     const subagent = this.#subagentTool();
     const stub = fork && subagent ? withoutEffect(subagent) : subagent;
-    return { builtIn: builtInTools(config, stub), own: { ...own }, workspace };
+    const builtIn = { ...builtInTools(config, stub), ...(ask && { request_access: ask }) };
+    const browser = context.browser && "getTools" in context.browser ? context.browser : undefined;
+    return { builtIn, own: { ...own }, workspace, browser: browser as MastraBrowser | undefined };
   }
 
   #subagentTool(): Tool | undefined {
@@ -127,7 +132,7 @@ export class ControllerRuns {
         return currentRun()?.controller.signal;
       },
       workspace,
-      browser: open?.browser,
+      browser: open?.browser ?? (typeof config.browser === "function" ? undefined : config.browser),
       emitEvent: emitOnStream,
       getSubagentModelId: ({ agentType } = {}) => (record ? subagentModel(record.current, agentType) : null),
     };

@@ -2,6 +2,7 @@ import { Memory } from "@selvedge/memory";
 import { scriptedModel } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
 import { Agent } from "../agent/agent.ts";
+import { ScriptedBrowser } from "../browser/__fixtures__/scripted-browser.ts";
 import { AgentError } from "../errors.ts";
 import { silentLogger } from "../logger.ts";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
@@ -229,6 +230,22 @@ describe("what a run of a session is made of", () => {
     await stopped;
     expect(seen).toContain(made);
     expect(seen).toContain(mine);
+  });
+
+  it("offers the tools of its browser by category, and follows it on a lane", async () => {
+    const browser = new ScriptedBrowser();
+    const script = [call("browser_goto", { url: "https://a.test/" }), "Open.", "Still open."];
+    const builtIn = { toolCategoryResolver: undefined as never };
+    const { controller, model } = controllerWith(script, { browser, ...builtIn });
+    const session = await controller.createSession(open);
+    await session.permissions.setForCategory({ category: "read", policy: "allow" });
+    await session.permissions.setForCategory({ category: "execute", policy: "deny" });
+    await session.sendMessage({ content: "Go" });
+    expect(toolsOf(model, 0)).toContain("browser_goto");
+    expect(toolsOf(model, 0)).not.toContain("browser_click");
+    expect(systemOf(model, 0)).toContain("You have a web browser.");
+    expect(JSON.stringify(model.calls.at(-1)!.prompt)).toContain("URL: https://a.test/");
+    expect(controller.getToolCategory({ toolName: "browser_evaluate" })).toBe("execute");
   });
 
   it("works without a browser that cannot be made, and says so", async () => {

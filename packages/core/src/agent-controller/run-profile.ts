@@ -1,6 +1,7 @@
 import type { JSONValue } from "@selvedge/protocol";
 import type { AgentConfig, RunAddress, RunProfile } from "../agent/agent-config.ts";
 import { type DynamicContext, resolveDynamic } from "../agent/dynamic.ts";
+import type { MastraBrowser } from "../browser/mastra-browser.ts";
 import type { Instructions } from "../message/system-message.ts";
 import type { ModelConfig } from "../model/model.ts";
 import type { Processor } from "../processor/processor.ts";
@@ -11,7 +12,7 @@ import { RUNS } from "../storage/thread-tables.ts";
 import { putThreadState } from "../storage/thread-state-domain.ts";
 import type { System } from "../system.ts";
 import type { ToolPermission } from "../tool/tool-limits.ts";
-import type { ToolsInput } from "../tool/tool.ts";
+import type { ToolLike, ToolsInput } from "../tool/tool.ts";
 import { categoryOf } from "./categories.ts";
 import { defaultMode } from "./check-config.ts";
 import type { AgentControllerConfig, AgentControllerMode, AgentControllerSubagent } from "./config.ts";
@@ -43,17 +44,21 @@ export interface RunIds {
   fork?: boolean | undefined;
 }
 
+/** What a controller adds to the tools of a run. */
+export interface ControllerTools {
+  builtIn: ToolsInput;
+  own: ToolsInput;
+  workspace: ToolsInput;
+  browser: MastraBrowser | undefined;
+}
+
 /** What a controller lends to its runs. */
 export interface ProfileHost {
   readonly config: AgentControllerConfig;
   readonly storage: Storage;
   readonly system: System;
   session(id: string): Promise<StoredSession | undefined>;
-  /** Tools of the controller for a run: built in, of the workspace, and its own. */
-  toolsFor(
-    run: RunAddress,
-    ids: RunIds,
-  ): Promise<{ builtIn: ToolsInput; own: ToolsInput; workspace: ToolsInput }>;
+  toolsFor(run: RunAddress, ids: RunIds): Promise<ControllerTools>;
   /** Puts what tools may want to know into the request context. */
   describe(run: RunAddress, ids: RunIds, session: StoredSession | undefined): Promise<void>;
 }
@@ -67,7 +72,7 @@ export async function profileOf(host: ProfileHost, run: RunAddress): Promise<Run
   const made = subagent ? await ofSubagent(host, run, ids, subagent) : await ofMode(host, run, ids, session);
   return {
     config: made.config,
-    options: { requireToolApproval: (call) => permissionFor(host, ids, made.exempt, call) },
+    options: { requireToolApproval: (call) => permissionFor(host, ids, made, call) },
     pinned: {
       ...ids,
       sessionId: ids.sessionId ?? null,
@@ -93,15 +98,23 @@ async function ofMode(
   const mode = modeOf(config, ids.modeId);
   const base: Partial<AgentConfig> = (mode.agent ?? config.agent)?.configuration ?? {};
   const context: DynamicContext = { requestContext: run.requestContext, runtimeContext: run.requestContext };
-  const { builtIn, own, workspace } = await toolsFor(run, ids);
+  const { builtIn, own, workspace, ...live } = await toolsFor(run, ids);
+  const browser = live.browser ?? (base.browser && (await resolveDynamic(base.browser, context)));
   const allowed = { rules: rulesOf(session), grants: grantsOf(session) };
-  const isOffered = ([name]: [string, unknown]) => !isDenied(name, categoryOf(config, name), allowed);
+  const isOffered = ([name, tool]: [string, ToolLike]) =>
+    !isDenied(name, categoryOf(config, name, tool), allowed);
   const agentTools = mode.tools ?? {
     ...(base.tools && (await resolveDynamic(base.tools, context))),
     ...mode.additionalTools,
   };
   const tools = Object.fromEntries(
-    Object.entries({ ...builtIn, ...workspace, ...own, ...agentTools }).filter(isOffered),
+    Object.entries({
+      ...builtIn,
+      ...workspace,
+      ...browser?.getTools(),
+      ...own,
+      ...agentTools,
+    }).filter(isOffered),
   );
   const exempt = new Set(Object.keys(builtIn).filter((name) => tools[name] === builtIn[name]));
   const defaults = base.defaultOptions && (await resolveDynamic(base.defaultOptions, context));
@@ -114,6 +127,7 @@ async function ofMode(
       instructions: await instructionsOf(config, mode, base, context),
       model: modelOf(config, ids.modelId) ?? base.model!,
       tools,
+      ...(browser && { browser }),
       inputProcessors: [...(ownProcessors ?? []), ...lane],
       defaultOptions: {
         ...defaults,
@@ -134,8 +148,8 @@ async function ofSubagent(
 ): Promise<Made> {
   const base: Partial<AgentConfig> = (modeOf(config, ids.modeId).agent ?? config.agent)?.configuration ?? {};
   const context: DynamicContext = { requestContext: run.requestContext, runtimeContext: run.requestContext };
-  const { builtIn, own, workspace } = await toolsFor(run, ids);
-  const { subagent: _, ...pool } = { ...builtIn, ...own };
+  const { builtIn, own, workspace, browser } = await toolsFor(run, ids);
+  const { subagent: _, ...pool } = { ...builtIn, ...browser?.getTools(), ...own };
   const allowed = subagent.allowedControllerTools ?? subagent.allowedAgentControllerTools ?? [];
   const pick = (tools: ToolsInput, names: readonly string[]) =>
     Object.fromEntries(Object.entries(tools).filter(([name]) => names.includes(name)));
@@ -160,10 +174,10 @@ async function ofSubagent(
 }
 
 /** What a run is, from its own record, its session, or its thread: whoever opened it. */
-async function idsOf(
-  { config, session: read, storage }: ProfileHost,
-  { threadId, pinned = {} }: RunAddress,
-): Promise<{ ids: RunIds; session: StoredSession | undefined }> {
+export async function idsOf(
+  { config, session: read, storage }: Pick<ProfileHost, "config" | "session" | "storage">,
+  { threadId, pinned = {} }: Pick<RunAddress, "threadId" | "pinned">,
+): Promise<{ ids: RunIds; session: StoredSession | undefined; metadata: Record<string, unknown> }> {
   const memory = await storage.getStore("memory");
   const thread = threadId === undefined ? null : await memory!.getThreadById({ threadId });
   const metadata = thread?.metadata ?? {};
@@ -186,6 +200,7 @@ async function idsOf(
   return {
     ids: { sessionId: session?.id, modeId: mode.id, modelId, subagent, fork: pinned["fork"] === true },
     session,
+    metadata,
   };
 }
 
@@ -200,7 +215,7 @@ export async function sessionOfRun(storage: Storage, runId: string): Promise<str
 async function permissionFor(
   host: ProfileHost,
   { sessionId }: RunIds,
-  exempt: ReadonlySet<string>,
+  { config: { tools }, exempt }: Made,
   { toolName, args }: { toolName: string; args: unknown },
 ): Promise<ToolPermission> {
   let session: StoredSession | undefined;
@@ -213,7 +228,7 @@ async function permissionFor(
   const { decision, reason } = decidePermission({
     toolName,
     args,
-    category: categoryOf(host.config, toolName),
+    category: categoryOf(host.config, toolName, (tools as ToolsInput)[toolName]),
     rules: rulesOf(session),
     grants: grantsOf(session),
     yolo: session?.state["yolo"] === true,

@@ -1,6 +1,6 @@
 // For serving untrusted callers: isolates owners and blocks internal hosts.
 export { FairTable } from "../guard/fair-table.ts";
-export { isPrivateHost, type ResolveHost } from "../guard/is-private-host.ts";
+export { isPrivateHost, systemAddresses, type ResolveHost } from "../guard/is-private-host.ts";
 export { toLimits } from "../guard/to-limits.ts";
 export { Quota } from "../guard/quota.ts";
 export { safeMessage, safeOutput, safeWaitingCall } from "../guard/safe-output.ts";

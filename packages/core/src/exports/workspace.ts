@@ -5,6 +5,27 @@ export {
   type WorkspaceStatus,
 } from "../workspace/workspace.ts";
 export {
+  type CommandLimits,
+  LocalSandbox,
+  type LocalSandboxOptions,
+  type NativeSandboxOptions,
+} from "../workspace/sandbox/local-sandbox.ts";
+export type { DetectedIsolation } from "../workspace/sandbox/isolation.ts";
+export type {
+  CommandAccess,
+  CommandOptions,
+  CommandResult,
+  Isolation,
+  OutputStream,
+  ProcessHandle,
+  ProcessInfo,
+  SandboxInfo,
+  SandboxProcessManager,
+  SpawnOptions,
+  WorkspaceSandbox,
+} from "../workspace/sandbox/workspace-sandbox.ts";
+export type { BackgroundProcessOptions } from "../workspace/tools/run-command.ts";
+export {
   CompositeFilesystem,
   type CompositeFilesystemOptions,
   type OnMount,
@@ -18,6 +39,7 @@ export type {
   FileStat,
   ProviderStatus,
   ReadOptions,
+  ScanRoots,
   WorkspaceFilesystem,
   WriteOptions,
 } from "../workspace/workspace-filesystem.ts";
@@ -42,7 +64,26 @@ export {
   IsDirectoryError,
   NotDirectoryError,
   PermissionError,
+  SandboxFeatureNotSupportedError,
+  SearchNotAvailableError,
   StaleFileError,
   WorkspaceReadOnlyError,
 } from "../workspace/workspace-errors.ts";
 export { IgnoreRules } from "../workspace/ignore-rules.ts";
+
+// Search.
+export type { WorkspaceSearchOptions } from "../workspace/search/search-config.ts";
+export type { BatchEmbedder, SearchEmbedder } from "../workspace/search/search-embedder.ts";
+export type { SearchMode, SearchOptions } from "../workspace/search/search-index.ts";
+export type { IndexOptions, SearchResult } from "../workspace/search/workspace-search.ts";
+
+// Skills.
+export { createSkill, type CreateSkillOptions } from "../workspace/skills/create-skill.ts";
+export type { InlineSkill, Skill, SkillMetadata, SkillOrigin } from "../workspace/skills/skill.ts";
+export type { WorkspaceSkillOptions } from "../workspace/skills/skill-config.ts";
+export type { SkillSource } from "../workspace/skills/skill-source.ts";
+export type {
+  SkillSearchOptions,
+  SkillSearchResult,
+  WorkspaceSkills,
+} from "../workspace/skills/workspace-skills.ts";

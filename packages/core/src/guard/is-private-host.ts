@@ -51,7 +51,7 @@ function isPrivateAddress(address: string): boolean {
 }
 
 /** As a connection from this process would resolve them. */
-async function systemAddresses(name: string): Promise<string[]> {
+export async function systemAddresses(name: string): Promise<string[]> {
   const { lookup } = await import("node:dns/promises");
   return (await lookup(name, { all: true })).map(({ address }) => address);
 }

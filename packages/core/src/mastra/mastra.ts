@@ -29,7 +29,7 @@ export interface HostedController {
 }
 
 /** What traces the runs, as the host sees it. */
-export interface HostedObservability {
+interface HostedObservability {
   readonly telemetry?: TelemetrySettings | undefined;
   shutdown?(): Promise<void>;
 }
@@ -319,6 +319,8 @@ export class Mastra<
       ...this.#controllers.map((controller) => controller.getCurrentAgent()),
     ];
     await Promise.all(agents.map((agent) => agent.close()));
+    // A process without an owner would be killed by the next one.
+    await Promise.all([...this.#workspaces.values()].map((workspace) => workspace.stop()));
     await Promise.all(Object.values(this.#config.vectors ?? {}).map(async (vector) => vector.close?.()));
     await this.#config.storage?.close();
     await this.#config.observability?.shutdown?.();

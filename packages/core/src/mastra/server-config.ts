@@ -5,7 +5,7 @@ import { AgentError, showValue } from "../errors.ts";
 type RouteContext = any;
 type Awaitable<Value> = Value | Promise<Value>;
 
-export type RouteMethod = "GET" | "POST" | "PUT" | "DELETE" | "PATCH" | "ALL";
+type RouteMethod = "GET" | "POST" | "PUT" | "DELETE" | "PATCH" | "ALL";
 export type RouteHandler = (context: RouteContext) => Awaitable<Response>;
 export type RouteMiddleware = (
   context: RouteContext,

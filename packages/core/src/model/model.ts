@@ -1,3 +1,4 @@
+import type { RequestContext } from "../request-context/request-context.ts";
 import type {
   LanguageModelV2,
   LanguageModelV3,
@@ -39,7 +40,7 @@ export interface ModelSettings {
 /** One entry of a list of fallbacks, tried in order. */
 export interface ModelFallback {
   /** A model, or a function of the request that gives one. */
-  model: ModelSpec | ((context: any) => ModelSpec | Promise<ModelSpec>);
+  model: ModelSpec | ((context: { requestContext: RequestContext }) => ModelSpec | Promise<ModelSpec>);
   /** Retries of this entry before the next one is tried. */
   maxRetries?: number;
   enabled?: boolean;

@@ -1,11 +1,4 @@
-import type {
-  AgentChunk,
-  FinishReason,
-  JSONValue,
-  ProviderMetadata,
-  StoredMessage,
-  Usage,
-} from "@selvedge/protocol";
+import type { AgentChunk, FinishReason, JSONValue, ProviderMetadata, Usage } from "@selvedge/protocol";
 import type { MemoryConfig } from "../memory/memory.ts";
 import type { MessagesInput } from "../message/message-input.ts";
 import type { ModelMessage } from "../message/model-message.ts";

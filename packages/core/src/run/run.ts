@@ -10,7 +10,7 @@ import type { Tripwire } from "../processor/tripwire.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import { type CreatedAgentSignal, createSignal, type SignalInput } from "../signal/signal.ts";
 import { echoOf } from "../signal/echo.ts";
-import type { Storage, Write } from "../storage/storage.ts";
+import type { Storage } from "../storage/storage.ts";
 import type { System } from "../system.ts";
 import type { OpenSpan, Telemetry } from "../telemetry/telemetry.ts";
 import type { ToolsInput } from "../tool/tool.ts";
@@ -41,6 +41,7 @@ export interface RunSpec {
   options: AgentExecutionOptions;
   requestContext: RequestContext;
   mastra: unknown;
+  belongings: { workspace?: unknown; browser?: unknown };
   threadId: string | undefined;
   resourceId: string | undefined;
   journal: RunJournal | undefined;

@@ -144,6 +144,7 @@ function toolContext(
     requireApproval: spec.options.requireToolApproval,
     requestContext: spec.requestContext,
     mastra: spec.mastra,
+    belongings: spec.belongings,
     threadId: spec.threadId,
     resourceId: spec.resourceId,
     runId: spec.runId,

@@ -419,6 +419,53 @@ describe("approval", () => {
     ).toBe("stop");
   });
 
+  it.each([
+    ["its own decision", undefined, { decision: "ask", reason: "its own" }, "ask: its own"],
+    ["nothing, if it allows the call", undefined, { decision: "allow", reason: "its own" }, "runs"],
+    [
+      "its reason, where a rule asks without one",
+      () => true,
+      { decision: "allow", reason: "its own" },
+      "ask: its own",
+    ],
+    [
+      "the rule's reason, where it has one",
+      () => ({ decision: "ask", reason: "a rule" }),
+      { decision: "ask", reason: "its own" },
+      "ask: a rule",
+    ],
+    [
+      "nothing, if a rule allows the call",
+      () => ({ decision: "allow" }),
+      { decision: "ask", reason: "its own" },
+      "runs",
+    ],
+    [
+      "its question, even if a rule allows the call",
+      () => ({ decision: "allow" }),
+      { decision: "ask", always: true, reason: "its own" },
+      "ask: its own",
+    ],
+    [
+      "nothing, if a rule allows the call and its own check fails",
+      () => ({ decision: "allow" }),
+      undefined,
+      "runs",
+    ],
+    [
+      "a refusal, if a rule denies the call",
+      () => ({ decision: "deny" }),
+      { decision: "ask", always: true, reason: "its own" },
+      "denied",
+    ],
+  ])("of a tool that decides by call shows %s", async (_, requireToolApproval, own, expected) => {
+    let ran = false;
+    const t = tool(() => (ran = true), { requireApproval: () => own ?? expect.fail("unable") });
+    const { chunks } = await one({ t }, "t", {}, { requireToolApproval } as AgentExecutionOptions);
+    const asked = chunks.find(({ type }) => type === "tool-call-approval") as { payload: { reason: string } };
+    expect(asked ? `ask: ${asked.payload.reason}` : ran ? "runs" : "denied").toBe(expected);
+  });
+
   it("runs the other calls of the step meanwhile", async () => {
     const tools = { ask: tool(() => 1, { requireApproval: true }), free: tool(() => "free") };
     const { output, chunks } = await runCalls(tools, [

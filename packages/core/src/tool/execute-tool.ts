@@ -41,6 +41,8 @@ export interface ToolRunContext {
   requireApproval: ApprovalRule | undefined;
   requestContext: RequestContext;
   mastra: unknown;
+  /** What the agent has besides tools; passed to each of them. */
+  belongings?: { workspace?: unknown; browser?: unknown };
   threadId: string | undefined;
   resourceId: string | undefined;
   runId: string;
@@ -128,6 +130,7 @@ export async function executeTool(
   const finish = (output: unknown) => toOutcome(checked, context, suspension, output);
   try {
     const options = executionOptions(call, context, wait, resumeData, suspension);
+    options.timeoutMs = wait.ms;
     const output = definition.execute!(toolArgument(input, options) as never, options);
     const outcome = isPromise(output) ? Promise.resolve(output).then(finish) : finish(output);
     return outcome instanceof Promise ? await wait.for(outcome) : outcome;
@@ -170,20 +173,25 @@ class ToolWait {
     return this.#controller.signal;
   }
 
+  /** How long it may take; 0 means no limit. */
+  get ms(): number {
+    return this.#tool.definition.timeoutMs ?? this.#context.limits.toolTimeoutMs;
+  }
+
   #abort(why: unknown): void {
     this.#reason ??= { why };
     this.#controller?.abort(why);
   }
 
   for(work: Promise<ToolOutcome>): Promise<ToolOutcome> {
-    const { abortSignal, limits, system } = this.#context;
+    const { abortSignal, system } = this.#context;
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
       work.then(resolve, reject);
       // From here on; nothing else can happen before the tool returns its promise.
       if (abortSignal.aborted) return this.handleEvent();
       onAbort(abortSignal, this);
-      const ms = this.#tool.definition.timeoutMs ?? limits.toolTimeoutMs;
+      const { ms } = this;
       if (ms > 0) this.#cancelTimer = system.setTimer(ms, () => this.#timeOut(ms));
     });
   }
@@ -242,6 +250,7 @@ function executionOptions(
     saveProgress: async (value, alongside) => context.progress?.save(toolCallId, value, alongside),
     elicitation: NO_ELICITATION,
     flushMessages,
+    ...context.belongings,
   };
   if (context.progress?.saved.has(toolCallId)) options.progress = context.progress.saved.get(toolCallId);
   if (context.threadState) options.threadState = context.threadState;
@@ -318,14 +327,33 @@ async function permissionFor(
   try {
     const call = { toolName: tool.name, args: input, requestContext };
     const said = typeof requireApproval === "function" ? await requireApproval(call) : requireApproval;
-    if (typeof said === "object" && said !== null) return said.decision in ANSWERS ? said : ASK;
-    if (said) return ASK;
-    const own = tool.definition.requireApproval;
-    const asks = typeof own === "function" ? await own(input as never, { requestContext }) : own;
-    return asks ? ASK : ALLOW;
+    const rule = typeof said === "object" && said !== null ? known(said) : said ? ASK : undefined;
+    if (rule?.decision === "deny") return rule;
+    const itself = await ownPermission(tool, input, requestContext);
+    if (!rule || itself.always) return itself;
+    // Whoever is asked also sees what the tool says about the call.
+    return rule.decision === "ask" ? { ...itself, ...rule } : rule;
   } catch {
     return ASK;
   }
+}
+
+/** What the tool itself says about a call. If its check fails, it asks. */
+async function ownPermission(
+  { definition: { requireApproval: own } }: PreparedTool,
+  input: unknown,
+  requestContext: RequestContext,
+): Promise<ToolPermission> {
+  try {
+    const asks = typeof own === "function" ? await own(input as never, { requestContext }) : own;
+    return typeof asks === "object" ? known(asks) : asks ? ASK : ALLOW;
+  } catch {
+    return ASK;
+  }
+}
+
+function known(permission: ToolPermission): ToolPermission {
+  return permission.decision in ANSWERS ? permission : ASK;
 }
 
 const ANSWERS: Record<ToolPermission["decision"], true> = { allow: true, ask: true, deny: true };

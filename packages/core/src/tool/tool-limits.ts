@@ -6,6 +6,8 @@ export type ToolChoice = "auto" | "none" | "required" | { type: "tool"; toolName
 export interface ToolPermission {
   decision: "allow" | "ask" | "deny";
   reason?: string;
+  /** From a tool: it asks even if a rule of the run allows the call. */
+  always?: boolean;
 }
 
 /**

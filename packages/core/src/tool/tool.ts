@@ -6,6 +6,7 @@ import { checkConvertible } from "../schema/compile-schema.ts";
 import type { Domain } from "../storage/domain.ts";
 import type { Write } from "../storage/storage.ts";
 import { directCall } from "./direct-call.ts";
+import type { ToolPermission } from "./tool-limits.ts";
 import type { ToolTransform } from "./transform.ts";
 
 /** Where a call comes from. */
@@ -61,6 +62,12 @@ export interface ToolExecutionOptions extends ToolCallOrigin {
   resumeData?: any;
   /** Stays the same when the call is retried after a crash: pass it to services that accept an idempotency key. */
   idempotencyKey: string;
+  /** The `Workspace` of the agent. */
+  workspace?: any;
+  /** The browser of the agent. */
+  browser?: any;
+  /** How many milliseconds the call may take; 0 means no limit. */
+  timeoutMs?: number;
   /**
    * Stores a small JSON value with the call before it resolves. If the process dies, the call runs again with it as
    * `progress`. Does nothing if the run is not stored. Writes `alongside` go in the same commit.
@@ -111,15 +118,23 @@ export interface ToolDefinition<
   outputSchema?: OutputSchema;
   suspendSchema?: Schema;
   resumeSchema?: Schema;
-  /** Requires approval for each call, or for those the function selects; if it throws, approval is required. */
+  /**
+   * Requires approval for each call, or for those the function selects; if it throws, approval is required. The function
+   * can also return a decision with a reason, which the person who is asked sees.
+   */
   requireApproval?:
     | boolean
-    | ((input: ToolInput<InputSchema>, context: { requestContext: RequestContext }) => Awaitable<boolean>);
+    | ((
+        input: ToolInput<InputSchema>,
+        context: { requestContext: RequestContext },
+      ) => Awaitable<boolean | ToolPermission>);
   /**
    * It may run again after a crash: running it twice with one idempotency key is harmless, or it checks `progress` before
    * it acts.
    */
   idempotent?: boolean;
+  /** For the rules of sessions, if the controller has no `toolCategoryResolver`. */
+  category?: "read" | "edit" | "execute" | null;
   /** Milliseconds a call may take; 0 means no limit. Default: the run's `toolTimeoutMs`. */
   timeoutMs?: number;
   transform?: ToolTransform;

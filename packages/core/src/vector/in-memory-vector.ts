@@ -149,7 +149,7 @@ export class InMemoryVector implements Vector {
 
   async truncateIndex({ indexName }: { indexName: string }): Promise<void> {
     const index = this.#index(indexName);
-    for (const { id } of [...index.entries]) this.#remove(index, id);
+    while (index.entries.length > 0) this.#remove(index, index.entries.at(-1)!.id);
   }
 
   async deleteVector({ indexName, id }: { indexName: string; id: string }): Promise<void> {

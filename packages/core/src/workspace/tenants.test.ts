@@ -95,14 +95,14 @@ describe("two tenants of one workspace", () => {
     expect(JSON.stringify(await changes("bob"))).not.toContain("of ann");
     expect(await workspace.changes({ threadId: "t-ann", requestContext: as("bob") })).toEqual([]);
     await workspace.undo({ toolCallId: "same", requestContext: as("bob") });
-    const files = await workspace.resolveFilesystem({ requestContext: as("ann") });
+    const files = (await workspace.resolveFilesystem({ requestContext: as("ann") }))!;
     expect(await files.readFile("a.txt", { encoding: "utf8" })).toBe("of ann");
   });
 
   it("cannot have folders that contain each other while both are open", async () => {
     const { workspace, as, folder } = tenants();
     mkdirSync(join(folder("ann"), "inner"));
-    const ann = await workspace.resolveFilesystem({ requestContext: as("ann") });
+    const ann = (await workspace.resolveFilesystem({ requestContext: as("ann") }))!;
     const inner = workspace.resolveFilesystem({ requestContext: as("ann/inner") });
     await expect(inner).rejects.toMatchObject({ code: "forbidden" });
     await expect(inner).rejects.not.toThrow(folder("ann"));

@@ -115,6 +115,16 @@ export class WorkspaceReadOnlyError extends PathError {
   }
 }
 
+export class SandboxFeatureNotSupportedError extends AgentError {
+  constructor(sandbox: string, feature: string) {
+    super(
+      "not-supported",
+      `${sandbox} does not support ${feature}. Use another sandbox, such as LocalSandbox.`,
+    );
+    this.name = "SandboxFeatureNotSupportedError";
+  }
+}
+
 export class DiskFullError extends PathError {
   constructor(path: string) {
     super(
@@ -130,5 +140,18 @@ export class DiskFullError extends PathError {
 export class FileLimitError extends PathError {
   constructor(path: string, message: string) {
     super("FileLimitError", "limit-exceeded", path, `${path}: ${message}`);
+  }
+}
+
+/** A search that needs an index the workspace does not have. */
+export class SearchNotAvailableError extends AgentError {
+  constructor(mode: string | undefined, available: string | undefined) {
+    super(
+      "not-supported",
+      available === undefined
+        ? "This workspace has no search index. Set bm25: true, or vectorStore and embedder."
+        : `This workspace cannot search by ${mode}, only by ${available}. Set bm25, or vectorStore and embedder.`,
+    );
+    this.name = "SearchNotAvailableError";
   }
 }

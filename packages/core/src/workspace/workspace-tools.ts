@@ -18,6 +18,16 @@ import {
   writeFileTool,
 } from "./tools/file-tools.ts";
 import { grepTool, listFilesTool } from "./tools/find-tools.ts";
+import { executeCommandTool, getProcessOutputTool, killProcessTool } from "./tools/command-tools.ts";
+import type { BackgroundProcessOptions } from "./tools/run-command.ts";
+import type { ToolPermission } from "../tool/tool-limits.ts";
+import type { BackgroundProcesses } from "./sandbox/background-processes.ts";
+import type { WorkspaceSandbox } from "./sandbox/workspace-sandbox.ts";
+import { keepIndexed, searchTools } from "./tools/search-tools.ts";
+import { skillTools } from "./tools/skill-tools.ts";
+import type { WorkspaceSearch } from "./search/workspace-search.ts";
+import type { WorkspaceSkills } from "./skills/workspace-skills.ts";
+import { requestAccessTool } from "./tools/request-access-tool.ts";
 import type { ToolFrame, WorkspaceTool } from "./tools/tool-frame.ts";
 import type { WorkspaceFilesystem } from "./workspace-filesystem.ts";
 
@@ -42,6 +52,8 @@ export interface WorkspaceToolOptions extends MediaOptions {
   maxOutputTokens?: number;
   /** The name the model sees. */
   name?: string;
+  /** Of `execute_command`: for processes that outlive their call. */
+  backgroundProcesses?: BackgroundProcessOptions;
 }
 
 export interface WorkspaceToolCall {
@@ -69,7 +81,7 @@ export interface WorkspaceToolsConfig {
 
 const PREFIX = "mastra_workspace_";
 const WRITE_LOCK_MS = 30_000;
-const TOOLS: readonly WorkspaceTool[] = [
+const OWN_TOOLS: readonly WorkspaceTool[] = [
   readFileTool,
   writeFileTool,
   editFileTool,
@@ -78,6 +90,9 @@ const TOOLS: readonly WorkspaceTool[] = [
   fileStatTool,
   mkdirTool,
   grepTool,
+  executeCommandTool,
+  getProcessOutputTool,
+  killProcessTool,
 ];
 
 /** The original names of all tools. */
@@ -92,15 +107,28 @@ export const WORKSPACE_TOOLS = {
     MKDIR: "mastra_workspace_mkdir",
     GREP: "mastra_workspace_grep",
   },
+  SANDBOX: {
+    EXECUTE_COMMAND: "mastra_workspace_execute_command",
+    GET_PROCESS_OUTPUT: "mastra_workspace_get_process_output",
+    KILL_PROCESS: "mastra_workspace_kill_process",
+  },
+  SEARCH: { SEARCH: "mastra_workspace_search", INDEX: "mastra_workspace_index" },
+  SKILLS: { SKILL: "skill", SKILL_SEARCH: "skill_search", SKILL_READ: "skill_read" },
 } as const;
 
 export interface WorkspaceToolsSource {
-  workspace: unknown;
+  workspace: { id: string; name: string; status: string };
   id: string;
-  files: WorkspaceFilesystem;
+  files: WorkspaceFilesystem | undefined;
+  sandbox: WorkspaceSandbox | undefined;
+  processes: BackgroundProcesses;
+  search: WorkspaceSearch | undefined;
+  /** Absent without skills. */
+  skills: WorkspaceSkills | undefined;
   config: WorkspaceToolsConfig;
   system: System;
   records: FileRecords;
+  allowedPaths?: readonly string[] | undefined;
   locks: KeyedLock;
 }
 
@@ -109,15 +137,24 @@ export async function workspaceTools(
   source: WorkspaceToolsSource,
   requestContext: RequestContext,
 ): Promise<ToolsInput> {
-  const { config, files } = source;
+  const { config, files, sandbox, search, skills } = source;
   const rules = await fileRules();
   const exposed: Record<string, Tool> = {};
-  for (const tool of TOOLS) {
-    if (files.readOnly && !tool.readOnly) continue;
+  const canAsk = source.allowedPaths !== undefined && files?.withAllowedPaths !== undefined;
+  const tools = [
+    ...OWN_TOOLS.filter((tool) => (tool.needs === "sandbox" ? sandbox : files)).map((tool) =>
+      search && tool.needs !== "sandbox" ? keepIndexed(tool, search) : tool,
+    ),
+    ...(canAsk ? [requestAccessTool] : []),
+    ...(search ? searchTools(search) : []),
+    ...(skills ? skillTools(skills) : []),
+  ];
+  for (const tool of tools) {
+    if (files?.readOnly && !tool.readOnly) continue;
     const own = optionsOf(config, tool);
     const context = { requestContext, workspace: source.workspace };
     if (!(await decide(own.enabled ?? config.enabled ?? true, context, false))) continue;
-    const name = own.name ?? PREFIX + tool.name;
+    const name = own.name ?? originalName(tool);
     if (Object.hasOwn(exposed, name)) {
       throw new AgentError(
         "invalid-argument",
@@ -136,7 +173,10 @@ function expose(
   rules: FileRules,
   requestContext: RequestContext,
 ): Tool {
-  const { config, files, system, records, locks, id } = source;
+  const { config, system, records, locks, sandbox, processes, workspace, id, allowedPaths } = source;
+  // Tools that need files do not exist without them.
+  const files = ((allowedPaths && source.files?.withAllowedPaths?.(allowedPaths)) ??
+    source.files) as WorkspaceFilesystem;
   const own = optionsOf(config, tool);
   const asks = own.requireApproval ?? config.requireApproval;
   const context = { requestContext, workspace: source.workspace };
@@ -146,6 +186,7 @@ function expose(
     rules,
     records,
     system,
+    allowedPaths,
     showMedia(path, bytes, toolCallId) {
       const file = mediaFile(path, bytes, own);
       if (file) shown.set(toolCallId, file);
@@ -161,14 +202,24 @@ function expose(
     requireReadBeforeWrite: (args) =>
       decide(own.requireReadBeforeWrite ?? false, { ...context, args: { ...args } }, true),
     maxOutputTokens: own.maxOutputTokens ?? tool.maxOutputTokens,
+    workspace,
+    sandbox,
+    processes,
+    background: own.backgroundProcesses ?? {},
   };
   return createTool({
     id: name,
     description: tool.description,
     inputSchema: tool.inputSchema,
     idempotent: tool.idempotent,
-    requireApproval: (args: Record<string, unknown>) =>
-      asks === undefined ? asksItself(tool, args, files, rules) : decide(asks, { ...context, args }, true),
+    category: tool.category,
+    requireApproval: async (args: Record<string, unknown>): Promise<boolean | ToolPermission> => {
+      const itself = await asksItself(tool, args, { files, sandbox }, rules);
+      const said = typeof itself === "object" ? itself : undefined;
+      if (asks === undefined || said?.always) return itself;
+      const decision = (await decide(asks, { ...context, args }, true)) ? "ask" : "allow";
+      return said ? { ...said, decision } : decision === "ask";
+    },
     ...(tool.showsMedia && {
       toModelOutput(output: unknown, call?: { toolCallId: string }) {
         const file = shown.get(call?.toolCallId ?? "");
@@ -180,7 +231,7 @@ function expose(
       const input = (_input as { context: Record<string, unknown> }).context;
       return withHooks(
         config,
-        { toolName: name, workspaceToolName: PREFIX + tool.name, input, context: options },
+        { toolName: name, workspaceToolName: originalName(tool), input, context: options },
         () => tool.run(frame, input, options),
       );
     },
@@ -191,14 +242,14 @@ function expose(
 async function asksItself(
   tool: WorkspaceTool,
   args: Record<string, unknown>,
-  files: WorkspaceFilesystem,
+  { files, sandbox }: Pick<WorkspaceToolsSource, "files" | "sandbox">,
   rules: FileRules,
-): Promise<boolean> {
-  if (!tool.asks) return false;
-  if (tool.asks(args, rules) || typeof args["path"] !== "string") return tool.asks(args, rules);
+): Promise<boolean | ToolPermission> {
+  const said = (await tool.asks?.(args, rules, sandbox)) ?? false;
+  if (!tool.asks || said || !files || typeof args["path"] !== "string") return said;
   // A path that cannot be reached is refused when the tool runs.
   const path = await pathWithoutLinks(files, args["path"]).catch(() => "");
-  return path !== "" && tool.asks({ ...args, path }, rules);
+  return path !== "" && tool.asks({ ...args, path }, rules, sandbox);
 }
 
 async function withHooks(
@@ -218,8 +269,12 @@ async function withHooks(
   }
 }
 
+function originalName({ name, hasPrefix = true }: WorkspaceTool): string {
+  return hasPrefix ? PREFIX + name : name;
+}
+
 function optionsOf(config: WorkspaceToolsConfig, tool: WorkspaceTool): WorkspaceToolOptions {
-  return (config[PREFIX + tool.name] ?? {}) as WorkspaceToolOptions;
+  return (config[originalName(tool)] ?? {}) as WorkspaceToolOptions;
 }
 
 /** What a switch says; a function that throws means `onError`. */

@@ -1,5 +1,7 @@
+import type { MastraBrowser } from "../browser/mastra-browser.ts";
 import { AgentError, showValue } from "../errors.ts";
 import { RequestContext } from "../request-context/request-context.ts";
+import { defaultLogger, type Logger } from "../logger.ts";
 import { realSystem, type System } from "../system.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 import { CompositeFilesystem, type OnMount } from "./composite-filesystem.ts";
@@ -9,7 +11,20 @@ import { undoChange } from "./undo-change.ts";
 import { type StoredChange, WORKSPACE_DOMAIN, type WorkspaceStore } from "./workspace-domain.ts";
 import { OpenRoots } from "./open-roots.ts";
 import { KeyedLock } from "./keyed-lock.ts";
+import { BackgroundProcesses } from "./sandbox/background-processes.ts";
+import { describeIsolation } from "./sandbox/local-sandbox.ts";
+import { PROCESS_DOMAIN } from "./sandbox/process-domain.ts";
+import { ResolvedSandboxes, type SandboxResolver } from "./sandbox/resolved-sandboxes.ts";
+import type { SandboxInfo, WorkspaceSandbox } from "./sandbox/workspace-sandbox.ts";
 import { FileRecords } from "./file-records.ts";
+import { SearchConfig, type WorkspaceSearchOptions } from "./search/search-config.ts";
+import type { SearchOptions } from "./search/search-index.ts";
+import type { IndexOptions, SearchResult, WorkspaceSearch } from "./search/workspace-search.ts";
+import { type InlineSkill } from "./skills/skill.ts";
+import { skillListing } from "./skills/skill-listing.ts";
+import { SkillConfig, type WorkspaceSkillOptions } from "./skills/skill-config.ts";
+import type { WorkspaceSkills } from "./skills/workspace-skills.ts";
+import { SearchNotAvailableError } from "./workspace-errors.ts";
 import type { FilesystemInfo, WorkspaceFilesystem } from "./workspace-filesystem.ts";
 import { workspaceTools, type WorkspaceToolsConfig } from "./workspace-tools.ts";
 
@@ -26,17 +41,40 @@ type FilesystemResolver = (context: {
   requestContext: RequestContext;
 }) => WorkspaceFilesystem | Promise<WorkspaceFilesystem>;
 
-export interface WorkspaceOptions {
+export interface WorkspaceOptions extends WorkspaceSearchOptions, WorkspaceSkillOptions {
   id?: string;
   name?: string;
-  /** A filesystem, or a function that returns the one of a request. */
+  /** A filesystem, or a function that returns the one of a request. Optional in a workspace for search or skills. */
   filesystem?: WorkspaceFilesystem | FilesystemResolver;
+  /** Where commands run, or a function that returns the sandbox of a request. */
+  sandbox?: WorkspaceSandbox | SandboxResolver;
+  /** Requests with the same key share the sandbox that the function returned. Default: one per request context. */
+  sandboxCacheKey?(context: { requestContext: RequestContext }): string;
+  instructions?: {
+    /** What the system message says about a sandbox that a function returns. Default: `"placeholder"`. */
+    dynamicSandbox?: "placeholder" | "resolve" | ((context: { requestContext: RequestContext }) => string);
+  };
   /** Several filesystems by path, instead of one. */
   mounts?: Record<string, WorkspaceFilesystem>;
   onMount?: OnMount;
   tools?: WorkspaceToolsConfig;
+  /** A browser for the agents of this workspace. It is closed with the workspace. */
+  browser?: MastraBrowser;
+  /** For warnings, such as those about skills that are left out. */
+  logger?: Logger;
   system?: System;
 }
+
+/** Ends what dead processes of this machine left running, without waiting for it: every command also does. */
+async function killLeftovers(storage: Storage): Promise<void> {
+  try {
+    await (await storage.domain(PROCESS_DOMAIN)).killLeftovers();
+  } catch {
+    // The store may be closed already.
+  }
+}
+
+const DYNAMIC_SANDBOX = "Commands: run by execute_command, in a sandbox that depends on the request.";
 
 interface ChangeFilter {
   threadId?: string;
@@ -54,14 +92,29 @@ export interface WorkspaceInfo {
   createdAt: Date;
   lastAccessedAt: Date;
   filesystem?: FilesystemInfo;
+  sandbox?: SandboxInfo;
 }
 
-/** Files for agents, as tools with bounds. Pass one to an agent as `workspace`. */
+interface WorkspaceContext {
+  requestContext?: RequestContext;
+  /** Skills of the agent. */
+  agentSkills?: readonly InlineSkill[];
+  /** Directories that a session was given, by their real paths. */
+  allowedPaths?: readonly string[];
+}
+
+/** Files, commands, search and skills for agents, as tools with bounds. Pass one to an agent as `workspace`. */
 export class Workspace {
   readonly id: string;
   readonly name: string;
   readonly createdAt: Date;
-  readonly #filesystem: WorkspaceFilesystem | FilesystemResolver;
+  readonly browser: MastraBrowser | undefined;
+  readonly #filesystem: WorkspaceFilesystem | FilesystemResolver | undefined;
+  readonly #sandboxes: ResolvedSandboxes | undefined;
+  readonly #processes = new BackgroundProcesses();
+  readonly #instructions: NonNullable<WorkspaceOptions["instructions"]>;
+  readonly #search: SearchConfig;
+  readonly #skills: SkillConfig;
   readonly #system: System;
   readonly #records = new FileRecords();
   /** The id that was given: it names the workspace in every process. */
@@ -75,25 +128,38 @@ export class Workspace {
   #lastAccessedAt: Date;
 
   constructor(options: WorkspaceOptions) {
-    const { mounts, onMount, tools = {}, system = realSystem } = options ?? {};
+    const { mounts, onMount, sandbox, tools = {}, instructions = {} } = options ?? {};
+    const { system = realSystem, logger = defaultLogger } = options ?? {};
     if (mounts && options.filesystem)
       throw new AgentError(
         "invalid-argument",
         "A workspace has either filesystem or mounts. Leave one of them out.",
       );
-    const filesystem = mounts ? new CompositeFilesystem({ mounts, onMount }) : options?.filesystem;
-    if (typeof filesystem !== "function" && typeof filesystem?.readFile !== "function") {
+    if (mounts && typeof sandbox === "function")
       throw new AgentError(
         "invalid-argument",
-        `A workspace needs a filesystem, such as new LocalFilesystem({ basePath }), but got ${showValue(filesystem)}.`,
+        "A workspace with mounts needs one sandbox, not a function: the sandbox of a request could not show the mounts.",
+      );
+    const filesystem = mounts ? new CompositeFilesystem({ mounts, onMount }) : options?.filesystem;
+    const isFilesystem = typeof filesystem === "function" || typeof filesystem?.readFile === "function";
+    const hasOther = Boolean(sandbox ?? (options?.bm25 || options?.vectorStore || options?.skills));
+    if (!isFilesystem && (filesystem !== undefined || !hasOther)) {
+      throw new AgentError(
+        "invalid-argument",
+        `A workspace needs a filesystem, such as new LocalFilesystem({ basePath }), a sandbox, search or skills, but got ${showValue(filesystem)}.`,
       );
     }
+    this.#instructions = instructions;
+    this.#sandboxes = sandbox && new ResolvedSandboxes(sandbox, options.sandboxCacheKey);
     this.#system = system;
     this.id = options.id ?? system.newId();
     this.name = options.name ?? `workspace-${this.id}`;
     this.createdAt = new Date(system.now());
     this.#lastAccessedAt = this.createdAt;
     this.#filesystem = filesystem;
+    this.browser = options.browser;
+    this.#search = new SearchConfig(options, this.id, system);
+    this.#skills = new SkillConfig(options, system, logger);
     this.#tools = tools;
     this.#storedId = options.id ?? "";
     this.#locks = new KeyedLock(system);
@@ -112,11 +178,46 @@ export class Workspace {
     return typeof this.#filesystem === "function" ? undefined : this.#filesystem;
   }
 
-  hasFilesystemConfig(): boolean {
-    return true;
+  /** Undefined if a function chooses it per request. */
+  get sandbox(): WorkspaceSandbox | undefined {
+    return this.#sandboxes?.fixed;
   }
 
-  async resolveFilesystem(context: { requestContext?: RequestContext } = {}): Promise<WorkspaceFilesystem> {
+  hasSandboxConfig(): boolean {
+    return this.#sandboxes !== undefined;
+  }
+
+  async resolveSandbox(context: WorkspaceContext = {}): Promise<WorkspaceSandbox | undefined> {
+    return this.#sandboxes?.of(requestOf(context));
+  }
+
+  /** Forgets sandboxes that a function returned. They belong to the caller, who stops them. */
+  clearSandboxCache(key?: string): void {
+    this.#sandboxes?.clear(key);
+  }
+
+  /** Undefined if a function chooses them per request, or if there are none. */
+  get skills(): WorkspaceSkills | undefined {
+    return typeof this.#filesystem === "function" ? undefined : this.#skills.of(this.#filesystem);
+  }
+
+  get canBM25(): boolean {
+    return this.#search.canBM25;
+  }
+
+  get canVector(): boolean {
+    return this.#search.canVector;
+  }
+
+  get canHybrid(): boolean {
+    return this.canBM25 && this.canVector;
+  }
+
+  hasFilesystemConfig(): boolean {
+    return this.#filesystem !== undefined;
+  }
+
+  async resolveFilesystem(context: WorkspaceContext = {}): Promise<WorkspaceFilesystem | undefined> {
     if (typeof this.#filesystem !== "function") return this.#filesystem;
     const files = await this.#filesystem({ requestContext: context.requestContext ?? new RequestContext() });
     await this.#openRoots.add(files);
@@ -134,6 +235,8 @@ export class Workspace {
     this.#status = "initializing";
     try {
       await this.filesystem?.init?.();
+      await this.sandbox?.start?.();
+      if (typeof this.#filesystem !== "function") await this.#search.of(this.#filesystem)?.refresh();
       this.#status = "ready";
     } catch (error) {
       this.#status = "error";
@@ -141,10 +244,20 @@ export class Workspace {
     }
   }
 
-  /** Releases the filesystem. Never deletes files. */
+  /** Ends all processes. Files keep working, and the next command starts the sandbox again. */
+  async stop(): Promise<void> {
+    await this.browser?.close();
+    await this.#processes.killAll();
+    await this.sandbox?.stop?.();
+  }
+
+  /** Ends all processes and releases the filesystem. Never deletes files. */
   async destroy(): Promise<void> {
     if (this.#status === "destroyed") return;
     this.#status = "destroying";
+    await this.browser?.close();
+    await this.#processes.killAll();
+    await this.sandbox?.destroy?.();
     await this.filesystem?.destroy?.();
     this.#status = "destroyed";
   }
@@ -160,7 +273,9 @@ export class Workspace {
 
   /** Where `changes` and `undo` look. An agent or a host that uses the workspace says so. */
   useStorage(storage: Storage | undefined): void {
-    if (storage) this.#storage = storage;
+    if (!storage || storage === this.#storage) return;
+    this.#storage = storage;
+    if (this.#sandboxes) void killLeftovers(storage);
   }
 
   /** What the calls of threads changed, oldest first: at most 1,000. */
@@ -174,7 +289,9 @@ export class Workspace {
     const { store, root, files } = await this.#stored({ requestContext });
     const change = await store.change(root, toolCallId);
     const key = await fileIdentity(files, change.path);
-    return this.#locks.run(key, LOCK_MS, () => undoChange(files, store, change));
+    const undone = await this.#locks.run(key, LOCK_MS, () => undoChange(files, store, change));
+    await this.#search.of(files)?.noteChange(change.path);
+    return undone;
   }
 
   async #stored({ requestContext }: ChangeFilter): Promise<{
@@ -189,19 +306,49 @@ export class Workspace {
       );
     }
     const files = await this.resolveFilesystem(requestContext ? { requestContext } : {});
+    if (!files) throw new AgentError("not-supported", `Workspace "${this.id}" has no files.`);
     const { root } = await fileKey(this.#storedId, files, ".");
     return { store: await this.#storage.domain(WORKSPACE_DOMAIN), root, files };
   }
 
+  /** Adds a text to the index, or replaces it. No file is written. */
+  async index(path: string, content: string, options: IndexOptions & WorkspaceContext = {}): Promise<void> {
+    await (await this.#requireSearch(options)).index(path, content, options);
+  }
+
+  async removeFromIndex(path: string, context: WorkspaceContext = {}): Promise<void> {
+    await (await this.#requireSearch(context)).remove(path);
+  }
+
+  /** Passages of the indexed files and texts, best first. */
+  async search(query: string, options: SearchOptions & WorkspaceContext = {}): Promise<SearchResult[]> {
+    return (await this.#requireSearch(options)).search(query, options);
+  }
+
+  /** The skills of a request, and those of an agent. Undefined if there are none. */
+  async resolveSkills(context: WorkspaceContext = {}): Promise<WorkspaceSkills | undefined> {
+    return this.#skills.resolve(
+      await this.resolveFilesystem(context),
+      requestOf(context),
+      context.agentSkills,
+    );
+  }
+
   /** The tools for a run, under their exposed names. */
-  async tools(context: { requestContext?: RequestContext } = {}): Promise<ToolsInput> {
-    const requestContext = context.requestContext ?? new RequestContext();
+  async tools(context: WorkspaceContext = {}): Promise<ToolsInput> {
+    const requestContext = requestOf(context);
     this.#lastAccessedAt = new Date(this.#system.now());
+    const files = await this.resolveFilesystem({ requestContext });
     return workspaceTools(
       {
         workspace: this,
         id: this.#storedId,
-        files: await this.resolveFilesystem({ requestContext }),
+        files,
+        allowedPaths: context.allowedPaths,
+        sandbox: await this.resolveSandbox({ requestContext }),
+        processes: this.#processes,
+        search: this.#search.of(files),
+        skills: await this.resolveSkills(context),
         config: this.#tools,
         system: this.#system,
         records: this.#records,
@@ -211,20 +358,59 @@ export class Workspace {
     );
   }
 
-  async getInfo(context: { requestContext?: RequestContext } = {}): Promise<WorkspaceInfo> {
-    const filesystem = await this.resolveFilesystem(context);
+  async getInfo(
+    context: WorkspaceContext & { resolveDynamicProviders?: boolean } = {},
+  ): Promise<WorkspaceInfo> {
+    const { resolveDynamicProviders = true } = context;
+    const resolve = resolveDynamicProviders || this.filesystem !== undefined;
+    const filesystem = resolve ? await this.resolveFilesystem(context) : undefined;
+    const sandbox = resolveDynamicProviders ? await this.resolveSandbox(context) : this.sandbox;
     return {
       id: this.id,
       name: this.name,
       status: this.#status,
       createdAt: this.createdAt,
       lastAccessedAt: this.#lastAccessedAt,
-      filesystem: filesystem.getInfo(),
+      ...(filesystem && { filesystem: filesystem.getInfo() }),
+      ...(sandbox && { sandbox: await sandbox.getInfo() }),
     };
   }
 
-  /** Text for the system message. The same for the same configuration. */
+  /** Text for the system message, without what has to be found out first. The same for the same configuration. */
   getInstructions(): string {
-    return this.filesystem?.getInstructions() ?? "Files: paths are relative to the workspace root.";
+    return this.#text(this.sandbox?.getInstructions());
   }
+
+  /** Text for the system message. It says what bounds commands, and lists the skills. */
+  async getInstructionsAsync(context: WorkspaceContext = {}): Promise<string> {
+    const skills = await this.resolveSkills(context);
+    const listing = skills && skillListing(await skills.list());
+    return [this.#text(await this.#commandText(requestOf(context))), listing].filter(Boolean).join("\n\n");
+  }
+
+  #text(commands: string | undefined): string {
+    const files = this.filesystem?.getInstructions() ?? "Files: paths are relative to the workspace root.";
+    const known = commands ?? (this.#sandboxes && DYNAMIC_SANDBOX);
+    return [this.#filesystem && files, known].filter(Boolean).join("\n");
+  }
+
+  async #commandText(requestContext: RequestContext): Promise<string | undefined> {
+    const { dynamicSandbox = "placeholder" } = this.#instructions;
+    if (!this.sandbox && typeof dynamicSandbox === "function") return dynamicSandbox({ requestContext });
+    const resolve = this.sandbox !== undefined || dynamicSandbox === "resolve";
+    const sandbox = resolve ? await this.resolveSandbox({ requestContext }) : undefined;
+    if (!sandbox) return undefined;
+    const { isolation, network = false } = await sandbox.getInfo();
+    return `${sandbox.getInstructions()} ${describeIsolation(isolation, network)}`;
+  }
+
+  async #requireSearch(context: WorkspaceContext): Promise<WorkspaceSearch> {
+    const search = this.#search.of(await this.resolveFilesystem(context));
+    if (!search) throw new SearchNotAvailableError(undefined, undefined);
+    return search;
+  }
+}
+
+function requestOf({ requestContext }: WorkspaceContext): RequestContext {
+  return requestContext ?? new RequestContext();
 }

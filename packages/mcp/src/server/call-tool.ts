@@ -102,7 +102,9 @@ async function needsApproval(
       ? await compileSchema(inputSchema).validate(args)
       : { ok: true as const, value: args };
     // Invalid arguments never reach the tool.
-    return checked.ok && Boolean(await requireApproval(checked.value, { requestContext }));
+    if (!checked.ok) return false;
+    const asks = await requireApproval(checked.value, { requestContext });
+    return typeof asks === "object" ? asks.decision !== "allow" : Boolean(asks);
   } catch {
     return true;
   }

@@ -13,6 +13,7 @@ import { describeChange, hashOf } from "../workspace-change.ts";
 import { makeChange, type PathState, type PlannedChange } from "../make-change.ts";
 import { normalize } from "../find-entries.ts";
 import type { ToolExecutionOptions } from "../../tool/tool.ts";
+import { readStoredOutput } from "./command-tools.ts";
 import { fields, PATH, type ToolFrame, type WorkspaceTool } from "./tool-frame.ts";
 
 const READ_TOKENS = 12_000;
@@ -45,8 +46,9 @@ export const readFileTool: WorkspaceTool<{
   ),
   asks: ({ path }, rules) => rules.isSensitive(normalize(path)),
   async run(frame, { path, offset = 1, limit, showLineNumbers = true, encoding }, call) {
-    const bytes = (await frame.files.readFile(path)) as Buffer;
-    await frame.records.set(call, await frame.key(path), hashOf(bytes));
+    const output = await readStoredOutput(path, call);
+    const bytes = output ?? ((await frame.files.readFile(path)) as Buffer);
+    if (!output) await frame.records.set(call, await frame.key(path), hashOf(bytes));
     const size = `${bytes.length.toLocaleString("en")} bytes`;
     if (encoding && !["utf-8", "utf8"].includes(encoding)) {
       return cutOutput(`${path} (${size}, ${encoding})\n${bytes.toString(encoding)}`, frame.maxOutputTokens);

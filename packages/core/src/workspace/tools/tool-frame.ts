@@ -1,10 +1,14 @@
 import type { JsonSchema } from "../../schema/schema.ts";
 import type { System } from "../../system.ts";
+import type { ToolPermission } from "../../tool/tool-limits.ts";
 import type { ToolExecutionOptions } from "../../tool/tool.ts";
 import type { FileRules } from "../file-rules.ts";
 import type { FileRecords } from "../file-records.ts";
 import type { FileKey } from "../workspace-domain.ts";
+import type { BackgroundProcesses } from "../sandbox/background-processes.ts";
+import type { WorkspaceSandbox } from "../sandbox/workspace-sandbox.ts";
 import type { WorkspaceFilesystem } from "../workspace-filesystem.ts";
+import type { BackgroundProcessOptions } from "./run-command.ts";
 
 type ToolCategory = "read" | "edit" | "execute" | null;
 
@@ -23,20 +27,35 @@ export interface ToolFrame {
   showMedia(path: string, bytes: Buffer, toolCallId: string): string | undefined;
   requireReadBeforeWrite(input: object): Promise<boolean>;
   maxOutputTokens: number;
+  workspace: { id: string; name: string; status: string };
+  /** Present for tools that need it. */
+  sandbox: WorkspaceSandbox | undefined;
+  processes: BackgroundProcesses;
+  background: BackgroundProcessOptions;
+  /** Directories that the session was given, by their real paths. Absent outside a session. */
+  allowedPaths?: readonly string[] | undefined;
 }
 
 /** A tool of a workspace, before it gets its exposed name. */
 export interface WorkspaceTool<Input = unknown> {
-  /** The original name, which configuration refers to. */
+  /** The original name, which configuration refers to, without its prefix. */
   name: string;
+  /** Whether the model sees it as `mastra_workspace_<name>`. Default: true. */
+  hasPrefix?: boolean;
   description: string;
   category: ToolCategory;
   inputSchema: JsonSchema;
+  /** What a workspace must have for the tool to exist. Default: files. */
+  needs?: "sandbox";
   /** Present in a read-only workspace, too. */
   readOnly: boolean;
   maxOutputTokens: number;
   /** Whether a call asks for approval, unless the configuration says otherwise. */
-  asks?(input: Input, rules: FileRules): boolean;
+  asks?(
+    input: Input,
+    rules: FileRules,
+    sandbox: WorkspaceSandbox | undefined,
+  ): boolean | ToolPermission | Promise<boolean | ToolPermission>;
   /** Some results come with an image or a document. */
   showsMedia?: true;
   /** Running it again after a crash is harmless. */

@@ -1,0 +1,1 @@
+export { AgentBrowser, type AgentBrowserOptions } from "./agent-browser.ts";

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 
 /** A package of Selvedge: what it needs, and what its modules export. */
-export interface CatalogPackage {
+interface CatalogPackage {
   version: string;
   peers: Record<string, string>;
   optionalPeers: readonly string[];

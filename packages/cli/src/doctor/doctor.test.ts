@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { main } from "../main.ts";
 import { readCatalog } from "./catalog.ts";
-import { NAMES_WITHOUT_EFFECT } from "./differences.ts";
+import { NAMES_WITHOUT_EFFECT, remedyFor, remedyForModule } from "./differences.ts";
 import { examineProject } from "./examine-project.ts";
 import type { Finding } from "./report.ts";
 
@@ -137,6 +137,14 @@ createTool({ inputSchema: z.object({ city: z.string(), context: z.string() }) })
     const catalog = await readCatalog((module) => module in NAMES_WITHOUT_EFFECT);
     for (const [module, [names]] of Object.entries(NAMES_WITHOUT_EFFECT))
       expect(catalog[module]?.modules["."]).toEqual(expect.arrayContaining([...names]));
+  });
+
+  it("has no advice against a package or module that exists", async () => {
+    for (const [name, { modules }] of Object.entries(await readCatalog(() => false))) {
+      expect(`${name}: ${remedyFor(name)}`).toBe(`${name}: ${remedyFor("@mastra/unheard-of")}`);
+      for (const subpath of Object.keys(modules))
+        expect(remedyForModule(name + subpath.slice(1))).toBe(remedyForModule("@mastra/core/unheard-of"));
+    }
   });
 
   it("ends with 2 where there is no project", async () => {

@@ -5,8 +5,8 @@ interface CatalogPackage {
   version: string;
   peers: Record<string, string>;
   optionalPeers: readonly string[];
-  /** The exported names by subpath (`.`, `./agent`); `undefined` if they are not known. */
-  modules: Record<string, readonly string[] | undefined>;
+  /** The exported names by subpath (`.`, `./agent`); `null` if they are not known. */
+  modules: Record<string, readonly string[] | null>;
 }
 
 /** By name, such as `@selvedge/core`. */
@@ -43,7 +43,7 @@ async function deriveCatalog(needsNames: (module: string) => boolean): Promise<C
     const modules: CatalogPackage["modules"] = {};
     for (const subpath of Object.keys(manifest.exports ?? {})) {
       const module = `${manifest.name}${subpath.slice(1)}`;
-      modules[subpath] = needsNames(module) ? await exportsOf(module) : undefined;
+      modules[subpath] = needsNames(module) ? await exportsOf(module) : null;
     }
     catalog[manifest.name] = {
       version: manifest.version,
@@ -57,11 +57,11 @@ async function deriveCatalog(needsNames: (module: string) => boolean): Promise<C
   return catalog;
 }
 
-/** `undefined` for a module that needs its own surroundings, such as a test runner. */
-async function exportsOf(module: string): Promise<readonly string[] | undefined> {
+/** `null` for a module that needs its own surroundings, such as a test runner. */
+async function exportsOf(module: string): Promise<readonly string[] | null> {
   try {
     return Object.keys((await import(module)) as object);
   } catch {
-    return undefined;
+    return null;
   }
 }

@@ -72,15 +72,17 @@ export interface OptionDifference {
 }
 
 const STORED = "It is stored and has no effect yet.";
+const NOT_EMPTY = /^(?!\{\s*\})/;
 
 /** Options that are accepted with no effect, or with another one. */
 export const OPTION_DIFFERENCES: readonly OptionDifference[] = [
   {
     callee: "Mastra",
     path: /^(workflows|scorers|voice|tts|editor|bundler|deployer|gateways|pubsub)$/,
+    value: NOT_EMPTY,
     remedy: STORED,
   },
-  { callee: "Agent", path: /^(workflows|scorers|evals|voice|editor)$/, remedy: STORED },
+  { callee: "Agent", path: /^(workflows|scorers|evals|voice|editor)$/, value: NOT_EMPTY, remedy: STORED },
   {
     callee: "Mastra",
     path: /^server\.cors\.origin$/,

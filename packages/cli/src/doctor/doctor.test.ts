@@ -66,7 +66,7 @@ const deployer = await import("@mastra/deployer-vercel");`;
       "src/a.tsx:1 @mastra/voice-openai has no counterpart. Voice is not available. Call the provider's own package.",
       "src/a.tsx:2 @mastra/core/workflows does not exist. Workflows are not available yet.",
       expect.stringMatching(
-        /^src\/a\.tsx:3 @mastra\/core\/elsewhere does not exist\. Agent is in .*@selvedge\/core\/agent/,
+        /^src\/a\.tsx:3 @mastra\/core\/elsewhere does not exist\. Agent is in .*@mastra\/core\/agent/,
       ),
       "src/a.tsx:6 @mastra/core/tools exports no value NoSuchTool. If it is a type, write `import type`.",
       expect.stringMatching(/^src\/a\.tsx:8 @mastra\/deployer-vercel has no counterpart\. .*selvedge build/),
@@ -77,6 +77,7 @@ const deployer = await import("@mastra/deployer-vercel");`;
     const source = `import { CloudExporter, ConsoleExporter } from "@selvedge/observability";
 export const mastra = new Mastra({
   workflows: { one },
+  scorers: {},
   server: { cors: { origin: ["*"] } },
   storage: new MastraCompositeStore({ domains: { memory } }),
 });
@@ -89,10 +90,10 @@ createTool({ inputSchema: z.object({ city: z.string(), context: z.string() }) })
     expect(differs.map((line) => line.split(". ")[0])).toEqual([
       "a.ts:1 CloudExporter",
       "a.ts:3 Mastra: workflows",
-      "a.ts:4 Mastra: server.cors.origin",
-      "a.ts:5 MastraCompositeStore: domains",
-      "a.ts:7 Agent: voice",
-      "a.ts:8 createTool: inputSchema.context",
+      "a.ts:5 Mastra: server.cors.origin",
+      "a.ts:6 MastraCompositeStore: domains",
+      "a.ts:8 Agent: voice",
+      "a.ts:9 createTool: inputSchema.context",
     ]);
     expect(missing).toEqual([]);
   });

@@ -1,4 +1,4 @@
-import { findImports } from "../source/find-imports.ts";
+import { findImports, type FoundImport } from "../source/find-imports.ts";
 import type { Catalog } from "./catalog.ts";
 import { NAMES_WITHOUT_EFFECT, remedyFor, remedyForModule } from "./differences.ts";
 import type { SourceFile } from "./read-project.ts";
@@ -27,58 +27,61 @@ export function importedModules(sources: readonly SourceFile[]): Set<string> {
 /** Compares what the sources import with what exists. */
 export function examineImports(sources: readonly SourceFile[], catalog: Catalog, report: Report): void {
   for (const { path: file, text } of sources) {
-    for (const { module, line, names, typeOnly } of findImports(text)) {
-      const counterpart = counterpartOf(module);
+    for (const found of findImports(text)) {
+      const counterpart = counterpartOf(found.module);
       if (!counterpart) continue;
-      const owner = catalog[counterpart.package];
-      if (!owner) {
+      const { module, line, names } = found;
+      const modules = catalog[counterpart.package]?.modules;
+      const known = modules?.[counterpart.subpath];
+      if (!modules) {
         report.missing({ file, line, what: `${module} has no counterpart`, remedy: remedyFor(module) });
-        continue;
+      } else if (known === undefined) {
+        const remedy = names
+          .map(({ name }) => whereIs(name, module, catalog))
+          .join(" ")
+          .trim();
+        report.missing({
+          file,
+          line,
+          what: `${module} does not exist`,
+          remedy: remedy || remedyForModule(module),
+        });
+      } else {
+        report.works(module, examineNames(found, file, known, catalog, report), file);
       }
-      if (!(counterpart.subpath in owner.modules)) {
-        const elsewhere = names.map(({ name }) => whereIs(name)).filter((place) => place !== "");
-        const remedy = elsewhere.join(" ") || remedyForModule(module);
-        report.missing({ file, line, what: `${module} does not exist`, remedy });
-        continue;
-      }
-      report.works(
-        module,
-        typeOnly ? [] : examineNames(module, names, owner.modules[counterpart.subpath]),
-        file,
-      );
-    }
-
-    function examineNames(
-      module: string,
-      names: readonly { name: string; line: number }[],
-      known: readonly string[] | undefined,
-    ): string[] {
-      const [idle, remedy] = NAMES_WITHOUT_EFFECT[module.replace(OURS, "@selvedge/")] ?? [[], ""];
-      return names
-        .filter(({ name, line }) => {
-          if (known && !known.includes(name)) {
-            const what = `${module} exports no value ${name}`;
-            report.missing({
-              file,
-              line,
-              what,
-              remedy: `If it is a type, write \`import type\`. ${whereIs(name)}`.trim(),
-            });
-            return false;
-          }
-          if (idle.includes(name)) report.differs({ file, line, what: name, remedy });
-          return !idle.includes(name);
-        })
-        .map(({ name }) => name);
     }
   }
+}
 
-  function whereIs(name: string): string {
-    const places = Object.entries(catalog).flatMap(([owner, { modules }]) =>
-      Object.entries(modules)
-        .filter(([, names]) => names?.includes(name))
-        .map(([subpath]) => owner + subpath.slice(1)),
-    );
-    return places.length > 0 ? `${name} is in ${places.join(" and ")}.` : "";
+/** Reports the names that are missing or do nothing. Returns the others. */
+function examineNames(
+  { module, names }: FoundImport,
+  file: string,
+  known: readonly string[] | null,
+  catalog: Catalog,
+  report: Report,
+): string[] {
+  const [idle, remedyOfIdle] = NAMES_WITHOUT_EFFECT[module.replace(OURS, "@selvedge/")] ?? [[], ""];
+  const working: string[] = [];
+  for (const { name, line } of names) {
+    if (known && !known.includes(name)) {
+      const remedy = whereIs(name, module, catalog) || "If it is a type, write `import type`.";
+      report.missing({ file, line, what: `${module} exports no value ${name}`, remedy });
+    } else if (idle.includes(name)) {
+      report.differs({ file, line, what: name, remedy: remedyOfIdle });
+    } else {
+      working.push(name);
+    }
   }
+  return working;
+}
+
+/** The modules that export a name, written as the project writes them. */
+function whereIs(name: string, module: string, catalog: Catalog): string {
+  const places = Object.entries(catalog).flatMap(([owner, { modules }]) =>
+    Object.entries(modules)
+      .filter(([, names]) => names?.includes(name))
+      .map(([subpath]) => owner.replace("@selvedge", module.split("/", 1)[0]!) + subpath.slice(1)),
+  );
+  return places.length > 0 ? `${name} is in ${places.join(" and ")}.` : "";
 }

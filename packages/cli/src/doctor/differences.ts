@@ -71,7 +71,7 @@ export interface OptionDifference {
   remedy: string;
 }
 
-const STORED = "It is stored and has no effect yet.";
+const STORED = "It has no effect yet.";
 const NOT_EMPTY = /^(?!\{\s*\})/;
 
 /** Options that are accepted with no effect, or with another one. */

@@ -31,6 +31,7 @@ const ROUNDS: Record<TrialName, number> = {
   takeovers: 100,
   pauses: 200,
   "server-faults": 120,
+  failovers: 8,
   sessions: 20,
   losses: 400,
   races: 6_000,

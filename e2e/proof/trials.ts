@@ -6,6 +6,7 @@ import { describeFailure, Random, runSimulation } from "@selvedge/testing/simula
 import { startPostgres } from "../../packages/pg/src/__fixtures__/embedded-server.ts";
 import { runSessionKills } from "../controller/run-session-kills.ts";
 import { runTwoServers } from "../controller/run-two-servers.ts";
+import { runFailovers } from "../failover/run-failovers.ts";
 import { libsqlStore } from "../kill/libsql-store.ts";
 import { postgresStore } from "../kill/postgres-store.ts";
 import { runDispatches } from "../kill/run-dispatches.ts";
@@ -185,6 +186,22 @@ export const TRIALS = {
       const { harms, acknowledged, slowestMs, problems, skipped } = report;
       const figures = { [harm]: harms, acknowledged, "slowest ms": slowestMs };
       return { rounds, problems, figures, ...(skipped && { skipped }) };
+    },
+  },
+  failovers: {
+    title: "failovers to a standby",
+    batch: 2,
+    async run({ rounds, seed }, onRound) {
+      const isSynchronous = Math.floor(seed / 2) % 2 === 0;
+      const report = await runFailovers({ isSynchronous, rounds, seed, onRound });
+      const { failovers, acknowledged, lost, slowestPauseMs, problems, skipped } = report;
+      const figures = {
+        synchronous: isSynchronous ? failovers : 0,
+        acknowledged,
+        lost,
+        "slowest ms": slowestPauseMs,
+      };
+      return { rounds: failovers, problems, figures, ...(skipped && { skipped }) };
     },
   },
   sessions: {

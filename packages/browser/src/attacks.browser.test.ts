@@ -352,10 +352,13 @@ describe.skipIf(chromiumPath() === undefined)("A hostile page", () => {
       const opened = await call("goto", { url: site.origin + path });
       expect(String(opened.title ?? "").length).toBeLessThanOrEqual(200);
       const shown = await call("snapshot", { interactiveOnly: false });
-      expect(shown).toMatchObject({
-        success: false,
-        code: expect.stringMatching(/page-too-large|timeout|tab-closed|browser-crashed/),
-      });
+      // A page that did not open in time is replaced by an empty one.
+      if (opened.success === true)
+        expect(shown).toMatchObject({
+          success: false,
+          code: expect.stringMatching(/page-too-large|timeout|tab-closed|browser-crashed/),
+        });
+      expect(JSON.stringify(shown).length).toBeLessThan(30_000);
     }
     expect(process.memoryUsage().rss - before).toBeLessThan(200 << 20);
     await call("close");

@@ -22,9 +22,13 @@ export function registerProjectModules(noticeFile: (file: string) => void): void
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context);
       if (loaded.format !== "module-typescript" || !isOfProject(url) || loaded.source == null) return loaded;
-      const code = stripTypes(textOf(loaded.source), fileURLToPath(url));
-      const source = dropUnusedImports(code);
-      return source === code ? loaded : { ...loaded, format: "module", source };
+      try {
+        const code = stripTypes(textOf(loaded.source), fileURLToPath(url));
+        const source = dropUnusedImports(code);
+        return source === code ? loaded : { ...loaded, format: "module", source };
+      } catch {
+        return loaded; // Node says what is wrong with it.
+      }
     },
   });
 }

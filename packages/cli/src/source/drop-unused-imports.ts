@@ -33,5 +33,5 @@ export function dropUnusedImports(code: string): string {
 }
 
 function isUsed(text: string, name: string): boolean {
-  return new RegExp(String.raw`(?<![\w$.])${name.replaceAll("$", String.raw`\$`)}(?![\w$])`).test(text);
+  return new RegExp(String.raw`(?<![\w$])${name.replaceAll("$", String.raw`\$`)}(?![\w$])`).test(text);
 }

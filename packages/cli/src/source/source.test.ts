@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { stripTypes } from "../build/strip-types.ts";
 import { dropUnusedImports } from "./drop-unused-imports.ts";
 import { growthOf } from "@selvedge/testing";
@@ -122,8 +124,16 @@ describe("dropUnusedImports", () => {
     expect(code.slice(4)).toEqual(source.slice(4));
   });
 
-  it("keeps a name that is used in a template, a string or a tag", () => {
-    const source = 'import { a, b, c } from "m";\nconst x = [`${a}`, "b", <c />];';
+  it("drops nothing from sources that say which imports are types", () => {
+    const core = fileURLToPath(new URL("../../../core/src/", import.meta.url));
+    for (const file of globSync("{agent,run,thread,workspace}/**/*.ts", { cwd: core })) {
+      const code = stripTypes(readFileSync(core + file, "utf8"), file);
+      expect(dropUnusedImports(code) === code, file).toBe(true);
+    }
+  });
+
+  it("keeps a name that is spread, or used in a template, a string or a tag", () => {
+    const source = 'import { a, b, c, d } from "m";\nconst x = [`${a}`, "b", <c />, ...d];';
     expect(dropUnusedImports(source)).toBe(source);
   });
 });

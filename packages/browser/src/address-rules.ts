@@ -43,7 +43,7 @@ export class AddressRules {
       if (addresses.length === 0) await lookUp(host).catch(() => []);
     } else if ((await isPrivateHost(host, lookUp)) === true) {
       return {
-        refused: `${host} is an address of this machine or its private network, which this browser may not reach.`,
+        refused: `${host} is an address on this machine or its private network, which this browser may not reach.`,
       };
     }
     return addresses.length > 0 ? { addresses } : { refused: `The name ${host} does not resolve.` };

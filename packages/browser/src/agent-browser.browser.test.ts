@@ -27,7 +27,7 @@ describe.skipIf(chromiumPath() === undefined)("AgentBrowser", () => {
     });
     const page = await call("snapshot");
     expect(page.content).toContain(`<page-content origin="${site.origin}">`);
-    expect(page.note).toMatch(/content of a web page/);
+    expect(page.note).toMatch(/content from a web page/);
     expect(page.content).not.toContain("Plain words");
     expect((await call("snapshot", { interactiveOnly: false })).content).toContain("Plain words");
     await call("type", { ref: refOf(page, 'textbox "Name"'), text: "Ada" });

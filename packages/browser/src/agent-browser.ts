@@ -196,7 +196,7 @@ export class AgentBrowser extends MastraBrowser {
     input: Record<string, unknown>,
     options: ToolExecutionOptions,
   ): Promise<Record<string, unknown>> {
-    // A run without a thread has pages of its own, too.
+    // A run without a thread also has its own pages.
     const key = this.sessionKey(options.threadId ?? `run ${options.runId ?? options.toolCallId}`);
     const acts = tool.category === "execute";
     let chromium: Browser | undefined;
@@ -235,7 +235,7 @@ export class AgentBrowser extends MastraBrowser {
       checkAddress: (url) => this.#checkAddress(url),
       closeSession: () => this.#closeSession(key, "agent"),
     };
-    // Operations have limits of their own. What exceeds them all hangs with its page.
+    // Operations have their own limits. A call that exceeds them all hangs with its page.
     const limit = Number(input["timeout"] ?? this.#timeout) + this.#timeout + GRACE_MS;
     const cancel = this.system.setTimer(limit, () => void session.dropPage());
     const result = await tool.run(call, input as never).finally(cancel);
@@ -243,7 +243,7 @@ export class AgentBrowser extends MastraBrowser {
     return { success: true, ...(await session.where()), ...result, ...(await noticesOf(session)) };
   }
 
-  /** A browser that others started does not use our proxy for its own pages. */
+  /** A browser that was already running does not use our proxy for its own pages. */
   async #checkAddress(url: URL): Promise<string | undefined> {
     if (this.#options.cdpUrl === undefined || url.protocol === "about:") return undefined;
     const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
@@ -311,7 +311,7 @@ export class AgentBrowser extends MastraBrowser {
     if (!oldest)
       throw fault(
         "too-many-browsers",
-        `${maxContexts} other conversations have a browser open (maxContexts).`,
+        `${maxContexts} other conversations have a browser open, which is the limit (maxContexts).`,
         "Try again in a minute.",
       );
     await this.#closeSession(oldest.key, undefined);

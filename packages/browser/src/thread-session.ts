@@ -238,7 +238,7 @@ export class ThreadSession {
   #adopt(page: Page): void {
     if (this.#ids.has(page)) return;
     if (this.tabs.length > MAX_TABS) {
-      this.note(`A new tab was closed at once: a thread can have ${MAX_TABS} tabs.`);
+      this.note(`A new tab was closed at once: a thread can have at most ${MAX_TABS} tabs.`);
       void page.close().catch(() => {});
       return;
     }
@@ -262,7 +262,7 @@ export class ThreadSession {
     const answer = this.#answer;
     if (!answer || answer.seen) {
       if (this.#dialogCount === 1)
-        this.note(`Dismissed a dialog of the page (${dialog.type()}): ${quoted(dialog.message())}`);
+        this.note(`Dismissed a dialog on the page (${dialog.type()}): ${quoted(dialog.message())}`);
       return dialog.dismiss();
     }
     answer.seen = { type: dialog.type(), message: dialog.message() };

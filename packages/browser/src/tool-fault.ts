@@ -7,7 +7,7 @@ export interface ToolFailure {
   hint: string;
 }
 
-/** A failure that the model is told about. `code` is one of the browser's own. */
+/** A failure that the model receives as a result. `code` is one of the browser's own. */
 export function fault(code: string, message: string, hint: string): AgentError {
   return new AgentError("tool-failed", message, { details: { code, hint } });
 }
@@ -19,7 +19,7 @@ interface Circumstances {
   crashed: boolean;
 }
 
-/** Turns whatever a call threw into a result. */
+/** Turns an error that a call threw into a result. */
 export function toFailure(error: unknown, { acts, crashed }: Circumstances): ToolFailure {
   const failure = (code: string, message: string, hint: string): ToolFailure => ({
     success: false,
@@ -37,7 +37,7 @@ export function toFailure(error: unknown, { acts, crashed }: Circumstances): Too
   const text = line.slice(0, 300).toWellFormed();
   if (/(?:Target|page|context|browser|Frame).*(?:closed|crashed|detached)/i.test(text)) {
     const what = crashed ? "The page or the browser crashed" : "The tab was closed";
-    const hint = "Look at the current state with browser_tabs or browser_snapshot before you continue.";
+    const hint = "Check the current state with browser_tabs or browser_snapshot before you continue.";
     if (acts && crashed)
       return failure("tool-outcome-unknown", `${what}, so it is unknown whether this took effect.`, hint);
     const unknown = acts ? " during the call, so it is unknown whether this took effect" : " during the call";
@@ -49,7 +49,7 @@ export function toFailure(error: unknown, { acts, crashed }: Circumstances): Too
       "timeout",
       text,
       covered
-        ? "Another element covers this one. Close or scroll it away first."
+        ? "Another element covers this one. Close it or scroll it out of the way first."
         : "The page may be busy or the element not ready. Take a new snapshot, or pass a longer timeout.",
     );
   }

@@ -85,7 +85,7 @@ describe("a host's own routes", () => {
 
   it("are checked when they are described", () => {
     const handler = () => new Response();
-    expect(() => registerApiRoute("hello", { method: "GET", handler })).toThrow(/starts with "\/"/);
+    expect(() => registerApiRoute("hello", { method: "GET", handler })).toThrow(/must start with "\/"/);
     expect(() => registerApiRoute("/api/agents", { method: "GET", handler })).toThrow(/framework's own/);
     expect(() => registerApiRoute("/a", { method: "SEND" as never, handler })).toThrow(/got "SEND"/);
     expect(() => registerApiRoute("/a", { method: "GET" })).toThrow(/needs a handler/);

@@ -8,13 +8,13 @@ import type { ServerOptions } from "./server-options.ts";
 /** The variables of a request, for middleware and the app's own routes. */
 export type HostVariables = { Variables: { mastra: Mastra; requestContext: RequestContext } };
 
-/** What a server is asked to do, completed by `server` of its host. The options of `createServer` win. */
+/** Completes a server's options with the host's `server` settings. The options of `createServer` take precedence. */
 export function withHostConfig<Options extends ServerOptions>(options: Options): Options {
   const { auth, cors, bodySizeLimit } = configOf(options.mastra);
   const origins = cors ? [cors.origin ?? []].flat() : [];
   if (origins.includes("*"))
     options.mastra.logger.warn(
-      'server.cors.origin is "*", which would let every page call with its visitor\'s rights. List the origins that may.',
+      'server.cors.origin "*" is ignored, because it would let any page call the server with its visitor\'s rights. List the allowed origins instead.',
     );
   return {
     ...options,
@@ -34,7 +34,7 @@ function toAuthorize(auth: AuthConfig): Authorize {
     const user: unknown = await auth.authenticateToken?.(token, request);
     if (!user) return undefined;
     if (auth.authorizeUser && !(await auth.authorizeUser(user, request)))
-      throw new AgentError("forbidden", "You may not use this server.");
+      throw new AgentError("forbidden", "You do not have access to this server.");
     return { resourceId: resourceOf(auth, user), requestContext: { user } };
   };
 }
@@ -45,7 +45,7 @@ function resourceOf(auth: AuthConfig, user: unknown): string {
   if (typeof found === "string" && found !== "") return found;
   throw new AgentError(
     "invalid-argument",
-    "server.auth: the user has no id, sub or email. Say whose threads it has with mapUserToResourceId.",
+    "server.auth: the user has no id, sub or email. Return the user's resource id from mapUserToResourceId.",
   );
 }
 
@@ -94,7 +94,7 @@ function mountRoute(
   );
 }
 
-/** What middleware said about a request. */
+/** What middleware set for a request. */
 export function saidOf(context: Context<HostVariables>): Record<string, unknown> {
   return (context.get("requestContext") as RequestContext | undefined)?.toJSON() ?? {};
 }

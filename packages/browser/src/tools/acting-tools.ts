@@ -40,7 +40,7 @@ export const clickTool: BrowserTool<{
 
 export const typeTool: BrowserTool<{ ref: string; text: string; clear?: boolean; delay?: number }> = {
   name: "browser_type",
-  description: "Type text into a field. With clear, the text replaces what is there.",
+  description: "Type text into a field. With clear, the text replaces the current one.",
   category: "execute",
   inputSchema: fields(
     { ref: REF, text: { type: "string", maxLength: 100_000 } },
@@ -84,7 +84,7 @@ export const pressTool: BrowserTool<{
 
 export const selectTool: BrowserTool<{ ref: string; value?: string; label?: string; index?: number }> = {
   name: "browser_select",
-  description: "Choose an option of a select field by value, label or index.",
+  description: "Choose an option in a select field by value, label or index.",
   category: "execute",
   inputSchema: fields({ ref: REF }, { value: TEXT, label: TEXT, index: { type: "integer", minimum: 0 } }),
   async run({ session, timeout }, { ref, ...option }) {
@@ -99,7 +99,7 @@ export const selectTool: BrowserTool<{ ref: string; value?: string; label?: stri
 export const dialogTool: BrowserTool<{ triggerRef: string; action: "accept" | "dismiss"; text?: string }> = {
   name: "browser_dialog",
   description:
-    "Click an element that opens an alert, confirm or prompt dialog, and answer it. Other dialogs are dismissed.",
+    "Click an element that opens an alert, confirm or prompt dialog, and answer the dialog. Other dialogs are dismissed.",
   category: "execute",
   inputSchema: fields(
     { triggerRef: REF, action: { type: "string", enum: ["accept", "dismiss"] } },

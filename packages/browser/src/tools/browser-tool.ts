@@ -41,7 +41,10 @@ export function fields(
   };
 }
 
-export const REF: JsonSchema = { type: "string", description: 'A ref of the latest snapshot, such as "e5".' };
+export const REF: JsonSchema = {
+  type: "string",
+  description: 'A ref from the latest snapshot, such as "e5".',
+};
 export const TEXT: JsonSchema = { type: "string" };
 export const TIMEOUT: JsonSchema = {
   type: "integer",

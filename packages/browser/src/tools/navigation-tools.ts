@@ -73,7 +73,7 @@ export const waitTool: BrowserTool<{
   timeout?: number;
 }> = {
   name: "browser_wait",
-  description: "Wait for an element to reach a state, or without a ref until the network is quiet.",
+  description: "Wait for an element to reach a state. Without a ref, wait until the network is idle.",
   category: "read",
   idempotent: true,
   inputSchema: fields(
@@ -98,7 +98,7 @@ export const waitTool: BrowserTool<{
 
 export const closeTool: BrowserTool<object> = {
   name: "browser_close",
-  description: "Close the browser. Pages and logins are gone afterwards.",
+  description: "Close the browser. All pages and logins are lost.",
   category: "read",
   idempotent: true,
   inputSchema: fields({}),

@@ -37,7 +37,7 @@ export async function openPage(
       timeout: input.timeout ?? timeout,
     } as const;
     const response = await page.goto(url.href, options).catch((error: unknown) => {
-      // A page that was still opening, such as an error page, came in between.
+      // A page that was still opening, such as an error page, interrupted this one.
       if (!errorMessage(error).includes("interrupted by another navigation")) throw error;
       return page.goto(url.href, options);
     });

@@ -12,7 +12,7 @@ export type RouteMiddleware = (
   next: () => Promise<void>,
 ) => Awaitable<Response | void | undefined>;
 
-/** A route of the app, served beside those of the framework. */
+/** A route of the app, served next to the framework's own. */
 export interface ApiRoute {
   path: string;
   method: RouteMethod;
@@ -20,17 +20,17 @@ export interface ApiRoute {
   /** Makes the handler when the server starts. */
   createHandler?: (options: { mastra: unknown }) => Awaitable<RouteHandler>;
   middleware?: RouteMiddleware | RouteMiddleware[];
-  /** `false` lets callers in that are not authenticated. */
+  /** `false` also serves callers that are not authenticated. */
   requiresAuth?: boolean;
 }
 
 /** Identifies callers by their token. */
 export interface AuthConfig<User = any> {
-  /** The user of a token; `null` refuses it. */
+  /** Returns the user for a token, or `null` to refuse it. */
   authenticateToken?(token: string, request: Request): Awaitable<User | null | undefined>;
-  /** Whether the user may call; default: yes. */
+  /** Whether the user may use the server. Default: yes. */
   authorizeUser?(user: User, request: Request): Awaitable<boolean>;
-  /** Whose threads the user has. Default: `id`, `sub` or `email` of the user. */
+  /** The resource whose threads the user can use. Default: the user's `id`, `sub` or `email`. */
   mapUserToResourceId?(user: User): string | undefined;
 }
 
@@ -41,9 +41,9 @@ export interface ServerConfig {
   apiRoutes?: ApiRoute[];
   middleware?: MiddlewareEntry | MiddlewareEntry[];
   auth?: AuthConfig;
-  /** Pages of other origins that may call; `false` means none. */
+  /** Other origins whose pages may call the server. `false` means none. */
   cors?: { origin?: string | string[]; [key: string]: unknown } | false;
-  /** Bytes of a request body. */
+  /** The largest request body, in bytes. */
   bodySizeLimit?: number;
   [key: string]: unknown;
 }
@@ -55,11 +55,11 @@ const METHODS: readonly string[] = ["GET", "POST", "PUT", "DELETE", "PATCH", "AL
 /** Describes a route for `new Mastra({ server: { apiRoutes: [...] } })`. */
 export function registerApiRoute(path: string, options: Omit<ApiRoute, "path">): ApiRoute {
   if (typeof path !== "string" || !path.startsWith("/"))
-    throw new AgentError("invalid-argument", `A route's path starts with "/", got ${showValue(path)}.`);
+    throw new AgentError("invalid-argument", `A route's path must start with "/", got ${showValue(path)}.`);
   if (/^\/(?:api|v1)(?:\/|$)/.test(path))
     throw new AgentError(
       "invalid-argument",
-      `"${path}" is among the framework's own routes. Choose a path outside /api and /v1.`,
+      `"${path}" is reserved for the framework's own routes. Choose a path outside /api and /v1.`,
     );
   if (!METHODS.includes(options?.method))
     throw new AgentError(

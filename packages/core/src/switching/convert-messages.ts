@@ -31,7 +31,7 @@ export function convertMessages(messages: MessagesInput): {
       if (Object.hasOwn(forms, form)) return forms[form]();
       throw new AgentError(
         "invalid-argument",
-        `Messages cannot be converted to ${showValue(form)}. The forms are ${Object.keys(forms).join(", ")}.`,
+        `Messages cannot be converted to ${showValue(form)}. Use one of ${Object.keys(forms).join(", ")}.`,
       );
     },
   };

@@ -7,7 +7,10 @@ export abstract class MastraVector implements Vector {
 
   constructor({ id }: { id: string }) {
     if (typeof id !== "string" || id === "")
-      throw new AgentError("invalid-argument", "A vector store needs an id.");
+      throw new AgentError(
+        "invalid-argument",
+        `A vector store needs an id, such as super({ id: "docs" }), but got ${JSON.stringify(id)}.`,
+      );
     this.id = id;
   }
 

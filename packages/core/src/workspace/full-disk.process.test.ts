@@ -23,7 +23,7 @@ describe("a disk that is full", () => {
     );
     expect(JSON.parse(said)).toEqual({
       write:
-        "DiskFullError limit-exceeded a.txt: the disk is full. The file is as it was. Delete something, or ask for more space.",
+        "DiskFullError limit-exceeded a.txt: the disk is full. The file was not changed. Free some space, or ask the user to.",
       content: "before",
       append: "DiskFullError limit-exceeded",
       directories: "DiskFullError limit-exceeded",

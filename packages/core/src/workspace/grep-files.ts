@@ -111,7 +111,7 @@ export async function grepFiles(
   return { ...part, ...(stopped !== undefined && { stopped }) };
 }
 
-export const TOO_SLOW = "the pattern takes too long. Write it without repetitions inside repetitions";
+export const TOO_SLOW = "the pattern takes too long. Avoid repetitions inside repetitions, such as (a+)+";
 
 /** Joins what threads found into one result, in the order of paths. */
 export function joinParts(parts: readonly GrepPart[], stopped?: string): GrepResult {

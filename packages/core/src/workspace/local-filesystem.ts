@@ -232,7 +232,7 @@ export class LocalFilesystem implements WorkspaceFilesystem {
         if (found.length > LIST_ENTRIES) {
           throw new FileLimitError(
             path,
-            `it has more than ${count(LIST_ENTRIES)} entries. List a part of it.`,
+            `it has more than ${count(LIST_ENTRIES)} entries. List a subdirectory instead.`,
           );
         }
       }
@@ -335,7 +335,7 @@ function toBytes(path: string, content: FileContent): Uint8Array {
   if (bytes.length > WRITE_BYTES) {
     throw new FileLimitError(
       path,
-      `${count(bytes.length)} bytes are too many; at most ${count(WRITE_BYTES)} can be written.`,
+      `${count(bytes.length)} bytes are too many. At most ${count(WRITE_BYTES)} can be written.`,
     );
   }
   return bytes;

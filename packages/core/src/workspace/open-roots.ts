@@ -19,10 +19,10 @@ export class OpenRoots {
   }
 }
 
-/** Does not name the other root: it may be that of another tenant. */
+/** Does not name the other root, which may belong to another tenant. */
 function nested(): AgentError {
   return new AgentError(
     "forbidden",
-    "The root of this filesystem contains another open root of the workspace, or lies in one. Give each tenant a directory beside the others.",
+    "The root of this filesystem contains the root of another one that is open, or lies inside it. Give each tenant a separate directory.",
   );
 }

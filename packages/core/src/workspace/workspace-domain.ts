@@ -81,7 +81,7 @@ export interface FileKey {
   file: string;
 }
 
-/** What threads know of files and what they changed. It goes with the thread. */
+/** What threads read and changed in files. Deleted with the thread. */
 export class WorkspaceStore {
   readonly #storage: Storage;
   readonly #system: System;
@@ -130,7 +130,7 @@ export class WorkspaceStore {
     ];
   }
 
-  /** The writes that take back a change that was not made. */
+  /** The writes that remove the record of a change that was not made. */
   withdraw(threadId: string, key: FileKey, toolCallId: string, known: string | undefined): Write[] {
     return [
       remove(CHANGES, { thread_id: threadId, tool_call_id: toolCallId }),
@@ -195,7 +195,10 @@ export class WorkspaceStore {
   async change(root: string, toolCallId: string): Promise<StoredChange> {
     const found = (await this.changes(root, { toolCallId })).at(-1);
     if (found) return found;
-    throw new AgentError("not-found", `Tool call "${toolCallId}" changed no file of this workspace.`);
+    throw new AgentError(
+      "not-found",
+      `Tool call "${toolCallId}" did not change a file in this workspace. List the changes with workspace.changes().`,
+    );
   }
 
   async markUndone({ threadId, toolCallId }: StoredChange): Promise<Date> {

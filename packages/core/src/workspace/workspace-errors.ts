@@ -97,8 +97,8 @@ export class FileChangedError extends PathError {
       "FileChangedError",
       "file-changed",
       path,
-      `The process ended while it changed ${path}, and now the path is neither as it was before nor as it should be: something else has changed it. ` +
-        `Nothing more was written. Before: ${show(before)}. After the change: ${show(after)}. Now: ${show(found)}. Read it to see what it contains.`,
+      `The process ended while it was changing ${path}. The file is now neither the old nor the new version, so another program has changed it. ` +
+        `Nothing more was written. Before: ${show(before)}. After the change: ${show(after)}. Now: ${show(found)}. Read the file before you change it.`,
       marks,
     );
   }
@@ -131,7 +131,7 @@ export class DiskFullError extends PathError {
       "DiskFullError",
       "limit-exceeded",
       path,
-      `${path}: the disk is full. The file is as it was. Delete something, or ask for more space.`,
+      `${path}: the disk is full. The file was not changed. Free some space, or ask the user to.`,
     );
   }
 }

@@ -31,7 +31,7 @@ export interface WriteOptions {
 }
 
 export interface DeleteOptions {
-  /** A missing file is no error. */
+  /** Do not fail if the file does not exist. */
   force?: boolean;
   /** Refuse if the file has another SHA-256 (in hex). */
   expectedHash?: string;
@@ -52,7 +52,7 @@ export interface FileStat {
   createdAt: Date;
   modifiedAt: Date;
   mimeType?: string;
-  /** Tells an entry from a later one with the same name, for as long as it exists. */
+  /** Identifies an entry while it exists. A later entry with the same name has another value. */
   id?: string;
 }
 
@@ -102,7 +102,7 @@ export interface WorkspaceFilesystem {
   withAllowedPaths?(paths: readonly string[]): WorkspaceFilesystem;
   /** Where the files are, the same in every process. Default: `realpath(".")`, or `id`. */
   identity?(): Promise<string>;
-  /** Deletes what a process that died while it wrote a file left beside it. */
+  /** Deletes temporary files that a process left when it died while writing. */
   removeLeftovers?(path: string): Promise<void>;
   /** The path without links. */
   realpath?(path: string): Promise<string>;

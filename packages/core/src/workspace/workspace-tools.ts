@@ -195,7 +195,7 @@ function expose(
     key: (path) => fileKey(id, files, path),
     async requireUnprotected(path) {
       if (rules.isProtected(normalize(path)) || rules.isProtected(await pathWithoutLinks(files, path)))
-        throw new PermissionError(path, "file tools cannot change files of Git or Selvedge.");
+        throw new PermissionError(path, "the file tools cannot change files that belong to Git or Selvedge.");
     },
     locked: async (path, work) =>
       locks.run(await fileIdentity(files, path), config.writeLockTimeoutMs ?? WRITE_LOCK_MS, work),

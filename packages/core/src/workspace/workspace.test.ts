@@ -53,7 +53,7 @@ describe("the tools of a workspace", () => {
       "1 match in 1 file, 1 file searched.\nsrc/a.ts:1:1: one",
     );
     expect(await call("delete", { path: "src/a.ts" })).toBe("Deleted src/a.ts.");
-    expect(await call("mkdir", { path: "src" })).toBe("src exists already.");
+    expect(await call("mkdir", { path: "src" })).toBe("src already exists.");
     expect(await call("file_stat", { path: "src/a.ts" })).toBe("src/a.ts: not found");
   });
 

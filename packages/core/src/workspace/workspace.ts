@@ -103,7 +103,7 @@ interface WorkspaceContext {
   allowedPaths?: readonly string[];
 }
 
-/** Files, commands, search and skills for agents, as tools with bounds. Pass one to an agent as `workspace`. */
+/** Gives agents tools for files, commands, search and skills. Pass one to an agent as `workspace`. */
 export class Workspace {
   readonly id: string;
   readonly name: string;
@@ -131,10 +131,7 @@ export class Workspace {
     const { mounts, onMount, sandbox, tools = {}, instructions = {} } = options ?? {};
     const { system = realSystem, logger = defaultLogger } = options ?? {};
     if (mounts && options.filesystem)
-      throw new AgentError(
-        "invalid-argument",
-        "A workspace has either filesystem or mounts. Leave one of them out.",
-      );
+      throw new AgentError("invalid-argument", "Pass either filesystem or mounts to a workspace, not both.");
     if (mounts && typeof sandbox === "function")
       throw new AgentError(
         "invalid-argument",
@@ -271,7 +268,7 @@ export class Workspace {
     this.#tools = config;
   }
 
-  /** Where `changes` and `undo` look. An agent or a host that uses the workspace says so. */
+  /** The store for `changes` and `undo`. Set by the agent or host that uses the workspace. */
   useStorage(storage: Storage | undefined): void {
     if (!storage || storage === this.#storage) return;
     this.#storage = storage;
@@ -284,7 +281,7 @@ export class Workspace {
     return store.changes(root, filter);
   }
 
-  /** Puts back what a call changed. Rejects with `conflict` if it has changed since. */
+  /** Undoes the change of a call. Rejects with `conflict` if the path has changed since. */
   async undo({ toolCallId, requestContext }: ChangeFilter & { toolCallId: string }): Promise<StoredChange> {
     const { store, root, files } = await this.#stored({ requestContext });
     const change = await store.change(root, toolCallId);
@@ -302,11 +299,15 @@ export class Workspace {
     if (!this.#storage) {
       throw new AgentError(
         "storage-required",
-        `Workspace "${this.id}" knows no store. Pass it to an agent with a memory, or to a Mastra with a store.`,
+        `Workspace "${this.id}" has no store. Pass it to an agent with memory or to a Mastra with storage, or call workspace.useStorage(storage).`,
       );
     }
     const files = await this.resolveFilesystem(requestContext ? { requestContext } : {});
-    if (!files) throw new AgentError("not-supported", `Workspace "${this.id}" has no files.`);
+    if (!files)
+      throw new AgentError(
+        "not-supported",
+        `Workspace "${this.id}" has no filesystem. Pass one to new Workspace({ filesystem }).`,
+      );
     const { root } = await fileKey(this.#storedId, files, ".");
     return { store: await this.#storage.domain(WORKSPACE_DOMAIN), root, files };
   }
@@ -376,12 +377,12 @@ export class Workspace {
     };
   }
 
-  /** Text for the system message, without what has to be found out first. The same for the same configuration. */
+  /** Text for the system message, without anything that must be detected first. The same for the same configuration. */
   getInstructions(): string {
     return this.#text(this.sandbox?.getInstructions());
   }
 
-  /** Text for the system message. It says what bounds commands, and lists the skills. */
+  /** Text for the system message. Describes the isolation of commands and lists the skills. */
   async getInstructionsAsync(context: WorkspaceContext = {}): Promise<string> {
     const skills = await this.resolveSkills(context);
     const listing = skills && skillListing(await skills.list());

@@ -95,6 +95,6 @@ async function askTwice(
 ): Promise<{ notes: Notes; answer: ModelAnswer }> {
   let { said, parsed } = await ask();
   if (!parsed.ok) ({ said, parsed } = await ask());
-  if (!parsed.ok) throw new UnusableAnswer(`The answer of ${said.model} was ${parsed.reason}.`);
+  if (!parsed.ok) throw new UnusableAnswer(`The answer from ${said.model} was ${parsed.reason}.`);
   return { notes: parsed.notes, answer: said };
 }

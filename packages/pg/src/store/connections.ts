@@ -8,9 +8,9 @@ import type { Statement } from "./sql.ts";
 import type { StoreSettings } from "./store-options.ts";
 
 const CONNECT_MS = 10_000;
-/** Whoever gets no answer for so long has lost the connection. */
+/** Without a reply for this long, the connection counts as lost. */
 const ANSWER_MS = 60_000;
-/** A server that was there before is waited for so long: it restarts, or another one takes over. */
+/** How long to wait for a server that was reachable before: it may restart or fail over. */
 const AWAY_MS = 30_000;
 const PAUSES_MS: readonly number[] = [0, 50, 100, 200, 400, 800, 1_600];
 const MAX_PREPARED = 500;
@@ -33,7 +33,7 @@ class Unsent extends Error {
 }
 
 /**
- * The connections of a store. What certainly had no effect is tried again, with growing pauses, while the server is away.
+ * The connections of a store. What certainly had no effect is retried, with growing pauses, while the server is unavailable.
  */
 export class Connections {
   readonly #settings: StoreSettings;
@@ -118,7 +118,7 @@ export class Connections {
     return client;
   }
 
-  /** Nothing is tried again from now on. */
+  /** From now on, nothing is retried. */
   stopRetrying(): void {
     this.#isClosing = true;
   }
@@ -138,7 +138,7 @@ export class Connections {
       const hadNoEffect = wasEnding
         ? isFromServer(reason) && reason.severity === "ERROR"
         : isFromServer(reason) || !this.#settings.pipeline;
-      // A server that ended during COMMIT, or said nothing, may have carried it out.
+      // If the server ended during COMMIT, or did not reply, the commit may have taken effect.
       throw hadNoEffect ? new Refused(reason, index - 1) : reason;
     }
     return answers.slice(1, -1).map((answer) => (answer as PromiseFulfilledResult<pg.QueryResult>).value);

@@ -125,5 +125,8 @@ async function compare(
     onProgress({ doing: "check", table: table.name, rows, of });
   }
   if (!(await copies.next()).done)
-    throw new AgentError("storage-failed", `${table.name} has more rows than were copied.`);
+    throw new AgentError(
+      "storage-failed",
+      `${table.name} has more rows than were copied. Stop every process that uses the schema, and try again.`,
+    );
 }

@@ -8,7 +8,7 @@ const GATHER_MS = 4;
 /** PostgreSQL accepts 7,999 bytes. */
 const MAX_BYTES = 7_900;
 const PAUSES_MS: readonly number[] = [50, 200, 1_000, 5_000];
-/** News wait for no disk. */
+/** NOTIFY does not wait for the disk. */
 const NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
 /** Changes with every transaction of the server that ends. */
 const SNAPSHOT = "SELECT pg_current_snapshot()::text AS snapshot";
@@ -98,7 +98,7 @@ export class News {
       client.on("notification", (notification) => this.#receive(notification));
       await client.query(`LISTEN ${quote(channel)}`);
       this.#failures = 0;
-      // No one said what changed before.
+      // Changes before this were not announced.
       this.#tell("unknown");
     } catch {
       if (this.#client) await this.#client.end().catch(() => {});

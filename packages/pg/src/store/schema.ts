@@ -70,7 +70,7 @@ async function addSchema(client: ClientBase, schema: string): Promise<void> {
   if (rows.length === 0) await client.query(`CREATE SCHEMA ${quote(schema)}`);
 }
 
-/** An index of a large table takes its time. */
+/** Building an index on a large table takes long. */
 async function run(client: ClientBase, statements: readonly string[]): Promise<void> {
   const query = { text: statements.join(";\n"), query_timeout: 3_600_000 };
   await client.query(query);

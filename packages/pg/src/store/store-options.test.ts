@@ -11,10 +11,14 @@ describe("PostgresStore", () => {
     ["an address of another kind", { connectionString: "mysql://user:secret@db" }, "must be an address"],
     ["two addresses", { connectionString, host: "db" }, "either connectionString or host"],
     ["a pool and an address", { pool: new pg.Pool(), host: "db" }, "either pool or host"],
-    ["something that is not a pool", { pool: {} }, "a Pool of the package pg"],
+    ["something that is not a pool", { pool: {} }, "a Pool from the package pg"],
     ["pipelines on a pool without them", { pool: new pg.Pool(), pipeline: true }, "pipeline: true"],
     ["a port that is none", { host: "db", port: 70_000 }, "port must be a number from 1 to 65535, got 70000"],
-    ["a pool of no connections", { connectionString, max: 0 }, "max must be a whole number from 1 up, got 0"],
+    [
+      "a pool of no connections",
+      { connectionString, max: 0 },
+      "max must be a whole number, 1 or more, got 0",
+    ],
     ["an unknown durability", { connectionString, durability: "full" }, 'got "full"'],
     ["a word for a boolean", { connectionString, prepare: "no" }, 'prepare must be a boolean, got "no"'],
     [

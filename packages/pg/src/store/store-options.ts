@@ -20,13 +20,13 @@ export interface PostgresStoreOptions {
   pool?: Pool;
   /** The schema of the tables. Default: `public`. Created if absent. */
   schemaName?: string;
-  /** Connections at most, besides the one that listens. Default: 10. */
+  /** The maximum number of connections, not counting the one that listens. Default: 10. */
   max?: number;
   /** How long a connection may be idle before it is closed. Default: 30,000. */
   idleTimeoutMillis?: number;
   /**
    * `power-safe` waits until the commit is on disk, and on the synchronous standbys, if there are any. `process-safe`
-   * does not wait: a crash of the server can lose the last moments. Default: the server's `synchronous_commit`.
+   * does not wait: a server crash can lose the last commits. Default: the server's `synchronous_commit`.
    */
   durability?: PostgresDurability;
   /** Sends a commit in one round trip. Default: true. Set it to false behind a pooler in transaction mode. */
@@ -35,7 +35,7 @@ export interface PostgresStoreOptions {
   prepare?: boolean;
   /** Where to LISTEN, if `connectionString` is the address of a pooler. */
   listenConnectionString?: string;
-  /** Asks for changes this often instead of listening, in milliseconds. */
+  /** Polls for changes at this interval, in milliseconds, instead of listening. */
   pollMs?: number;
   system?: System;
 }
@@ -52,18 +52,18 @@ const RULES: {
   port: [(port: number) => isCount(port) && port < 65_536, "a number from 1 to 65535"],
   user: [isText, "a text"],
   database: [isText, "a text"],
-  max: [isCount, "a whole number from 1 up"],
-  idleTimeoutMillis: [(ms: number) => isCount(ms) || ms === 0, "a whole number from 0 up"],
+  max: [isCount, "a whole number, 1 or more"],
+  idleTimeoutMillis: [(ms: number) => isCount(ms) || ms === 0, "a whole number, 0 or more"],
   durability: [
     (durability: string) => ["process-safe", "power-safe"].includes(durability),
     '"process-safe" or "power-safe"',
   ],
   pipeline: [isBoolean, "a boolean"],
   prepare: [isBoolean, "a boolean"],
-  pollMs: [isCount, "a whole number of milliseconds from 1 up"],
+  pollMs: [isCount, "a whole number of milliseconds, 1 or more"],
 };
 
-/** What the options say, checked. */
+/** The checked options. */
 export interface StoreSettings {
   /** The pool of the caller, or how to make one. */
   pool: Pool | PoolConfig;
@@ -72,7 +72,7 @@ export interface StoreSettings {
   durability: PostgresDurability | undefined;
   pipeline: boolean;
   prepare: boolean;
-  /** How to connect for LISTEN; without it, changes are asked for. */
+  /** How to connect for LISTEN. Without it, the store polls. */
   listen: PoolConfig | undefined;
   pollMs: number;
 }
@@ -101,8 +101,11 @@ export function toSettings(options: PostgresStoreOptions): StoreSettings {
   if (pool) {
     const [also] = given(OF_A_POOL);
     if (also !== undefined)
-      throw new AgentError("invalid-argument", `Pass either pool or ${also}. The pool has its own settings.`);
-    if (typeof pool.connect !== "function") throw wrong("pool", typeof pool, "a Pool of the package pg");
+      throw new AgentError(
+        "invalid-argument",
+        `Pass either pool or ${also}, not both. The pool has its own settings.`,
+      );
+    if (typeof pool.connect !== "function") throw wrong("pool", typeof pool, "a Pool from the package pg");
   } else if (given(ADDRESS).length === 0) {
     throw new AgentError(
       "invalid-argument",
@@ -141,7 +144,7 @@ export function toSettings(options: PostgresStoreOptions): StoreSettings {
   };
 }
 
-/** A pooler in transaction mode passes no notifications on, so a store without pipelines asks, unless it has an address. */
+/** A pooler in transaction mode does not pass on notifications, so a store without pipelines polls unless it has an address. */
 function listenConfig(
   { listenConnectionString, pollMs, pipeline }: PostgresStoreOptions,
   address: PoolConfig,

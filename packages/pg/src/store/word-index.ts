@@ -105,7 +105,7 @@ export class WordIndex {
     ].join(";\n");
   }
 
-  /** Reads in what was noted until now, in slices. */
+  /** Indexes the changes noted up to now, in slices. */
   async #catchUp(table: Table): Promise<void> {
     const todo = this.#name(table, "todo");
     // Up to here and no further: others may write as fast as this reads.

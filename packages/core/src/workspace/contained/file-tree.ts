@@ -56,7 +56,7 @@ export interface TreeEntry {
 export interface TreeStat {
   /** The path without links. */
   realPath: string;
-  /** Tells the entry from a later one with the same name. */
+  /** Identifies the entry. A later one with the same name has another value. */
   id: string;
   type: EntryType;
   size: number;
@@ -445,7 +445,7 @@ function flushDirectory(place: Place): void {
   }
 }
 
-/** Whether a temporary file belongs to a process that is gone. The number of one may be used again. */
+/** Whether a temporary file belongs to a dead process. Its number may have been reused. */
 function isLeftover(path: string, pid: number, system: System): boolean {
   if (pid === process.pid) {
     const made = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY;

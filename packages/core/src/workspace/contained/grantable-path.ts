@@ -44,7 +44,7 @@ export function grantablePath(path: string, root: string, home: string = homedir
   for (const one of homes) {
     if (isWithin(one, real)) throw refuse("it is or contains the home directory.");
     const below = isWithin(real, one) ? posix.relative(one, real) : "";
-    if (below.startsWith(".")) throw refuse("it has settings and keys of the user.");
+    if (below.startsWith(".")) throw refuse("it contains the user's settings and keys.");
   }
   if (isWithin(root, real)) throw refuse("it contains the workspace.");
   return real;

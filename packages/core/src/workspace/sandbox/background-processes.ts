@@ -21,7 +21,7 @@ export class BackgroundProcesses {
     return [...this.#commands].findLast((one) => one.threadId === threadId && one.handle.pid === pid);
   }
 
-  /** Throws if a thread, or this machine, has as many as it may have. */
+  /** Throws if the thread or this machine has reached its limit. */
   async requireRoom(threadId: string, store: ProcessStore | undefined): Promise<void> {
     const running = [...this.#commands].filter(({ result }) => !result);
     const [ofThread, ofHost] = store
@@ -31,7 +31,7 @@ export class BackgroundProcesses {
     const [count, what] = ofThread < PER_THREAD ? [ofHost, "this machine"] : [ofThread, "this thread"];
     throw new AgentError(
       "limit-exceeded",
-      `${count} background processes of ${what} are running. End one with kill_process first.`,
+      `${count} background processes are already running on ${what}. End one with kill_process first.`,
     );
   }
 

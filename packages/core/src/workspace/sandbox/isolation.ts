@@ -16,14 +16,14 @@ const run = promisify(execFile);
 const PROBE_MS = 10_000;
 const NAMES: Record<Isolation, string> = { bwrap: "bubblewrap", seatbelt: "seatbelt", none: "none" };
 
-/** What works here. A command is really run inside, because a program that exists may not be allowed to work. */
+/** The isolation that works on this machine. Runs a real command in it: an installed program may still lack permission. */
 export async function detectIsolation(): Promise<DetectedIsolation> {
   if (process.platform === "linux") return probe("bwrap");
   if (process.platform === "darwin") return probe("seatbelt");
   return { backend: "none", available: false, message: `${process.platform} has no isolation.` };
 }
 
-/** The isolation in force for a configuration. Throws if the one that was asked for does not work. */
+/** Returns the isolation for a configuration. Throws if the requested one does not work. */
 export async function requireIsolation(wanted: Isolation | "auto"): Promise<DetectedIsolation> {
   if (wanted === "none") return { backend: "none", available: true, message: "Isolation is switched off." };
   const found = await (wanted === "auto" ? detectIsolation() : probe(wanted));

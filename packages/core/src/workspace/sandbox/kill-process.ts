@@ -31,7 +31,7 @@ export async function killProcess(
   await ended(isLeft, system, Number.POSITIVE_INFINITY);
 }
 
-/** A process, told from a later one with the same number. */
+/** Identifies a process, even if a later one has the same number. */
 export interface Identified {
   pid: number;
   startTime: string | undefined;

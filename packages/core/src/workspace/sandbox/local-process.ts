@@ -121,7 +121,10 @@ export class LocalProcess implements ProcessHandle {
         if (stream === "stdout" && !reader.push(bytes)) {
           stop();
           reader.destroy(
-            new AgentError("limit-exceeded", `The output of process ${this.pid} was read too slowly.`),
+            new AgentError(
+              "limit-exceeded",
+              `The output of process ${this.pid} was read too slowly, so reading was stopped. Read faster, or use onStdout.`,
+            ),
           );
         }
       });

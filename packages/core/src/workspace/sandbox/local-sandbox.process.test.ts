@@ -96,8 +96,8 @@ describe("a command without isolation", () => {
       await expect(sandbox.executeCommand("pwd", [], { cwd }), cwd).rejects.toThrow();
     }
     await expect(sandbox.executeCommand("pwd", [], { cwd: "nowhere" })).rejects.toThrow("is not a directory");
-    await expect(sandbox.executeCommand("")).rejects.toThrow("must be text");
-    await expect(sandbox.executeCommand("a\0b")).rejects.toThrow("must be text");
+    await expect(sandbox.executeCommand("")).rejects.toThrow("must be a non-empty string");
+    await expect(sandbox.executeCommand("a\0b")).rejects.toThrow("must be a non-empty string");
     await expect(sandbox.executeCommand("x".repeat(100_001))).rejects.toThrow("the limit is 100000");
     expect(readdirSync(root).toSorted()).toEqual(["link", "sub"]);
   });

@@ -30,13 +30,13 @@ import type {
 export interface NativeSandboxOptions {
   /** Default: false. */
   allowNetwork?: boolean;
-  /** More paths that commands can read. */
+  /** Additional paths that commands can read. */
   readOnlyPaths?: string[];
-  /** More paths that commands can write. */
+  /** Additional paths that commands can write. */
   readWritePaths?: string[];
   /** Commands cannot write in the working directory. Default: false. */
   readOnly?: boolean;
-  /** More arguments for bubblewrap. */
+  /** Additional arguments for bubblewrap. */
   bwrapArgs?: string[];
   /** Replaces the profile for seatbelt. */
   seatbeltProfilePath?: string;
@@ -206,12 +206,12 @@ export class LocalSandbox implements WorkspaceSandbox {
     if (typeof command !== "string" || command.trim() === "" || command.includes("\0"))
       throw new AgentError(
         "invalid-argument",
-        `A command must be text without NUL, but got ${showValue(command)}.`,
+        `A command must be a non-empty string without NUL characters, but got ${showValue(command)}.`,
       );
     if (Buffer.byteLength(command) > MAX_COMMAND_BYTES)
       throw new AgentError(
         "limit-exceeded",
-        `The command has ${Buffer.byteLength(command)} bytes; the limit is ${MAX_COMMAND_BYTES}. Write it to a file and run that.`,
+        `The command has ${Buffer.byteLength(command)} bytes; the limit is ${MAX_COMMAND_BYTES}. Write it to a script file and run that file.`,
       );
     const { isolation, reach, home, limiter, files } = await this.#start();
     const access = options.access ?? "sandbox";
@@ -313,7 +313,7 @@ interface Started {
   limiter: string | undefined;
 }
 
-/** What bounds a command, in one line for people and models. */
+/** Describes the isolation of a command in one line, for people and models. */
 export function describeIsolation(
   isolation: Isolation | undefined,
   network: boolean,
@@ -332,7 +332,7 @@ function directoryIn(files: FileTree, cwd: string): string {
   if (found?.type === "directory") return found.realPath;
   throw new AgentError(
     "not-found",
-    `cwd: ${showValue(cwd)} is not a directory of the workspace. Create it, or use another one.`,
+    `cwd: ${showValue(cwd)} is not a directory in the workspace. Create it, or use another one.`,
   );
 }
 

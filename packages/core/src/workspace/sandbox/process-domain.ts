@@ -222,7 +222,7 @@ export class ProcessStore {
 
   /** Kills a process by number and start time, and records that no one saw it end. */
   lose(row: ProcessRow): Promise<ProcessRow> {
-    // Once: a second look would find it killed, and say that it was not alive.
+    // Once: a second check would find it killed, and report that it was not alive.
     let losing = this.#losing.get(row.id);
     if (!losing) {
       losing = this.#lose(row).finally(() => this.#losing.delete(row.id));

@@ -123,7 +123,7 @@ export class RunningCommand {
     return () => offAbort(signal, waiter);
   }
 
-  /** The call ends and the process goes on: its output is no longer a part of the run's stream. */
+  /** Called when the call ends before the process. Its output is then no longer part of the run's stream. */
   async detach(): Promise<void> {
     this.#pieces.flush();
     this.#inCall = false;

@@ -8,10 +8,10 @@ const FIRST_LINES = 50;
 const LAST_LINES = 150;
 
 export interface ShowOptions {
-  /** Only so many of the last lines; 0 means all. Default: the first 50 and the last 150 lines. */
+  /** Only this many of the last lines; 0 means all. Default: the first 50 and the last 150 lines. */
   tail?: number | undefined;
   maxTokens: number;
-  /** Bytes that are missing in the middle already. */
+  /** Bytes already left out in the middle. */
   leftOutBytes?: number;
   /** Where the whole output can be read. */
   path?: string | undefined;

@@ -11,7 +11,7 @@ const ROW_BYTES = 256 * 1024;
 const JOIN_MS = 200;
 
 /**
- * Stores what a process writes, without making it wait: output is collected while a commit is under way, and bounded by
+ * Stores what a process writes, without making it wait: output is collected while a commit is in progress, and bounded by
  * what is kept at all.
  */
 export class StoredOutput {
@@ -67,7 +67,7 @@ export class StoredOutput {
   }
 
   async #save(end: Partial<ProcessRow> | undefined): Promise<void> {
-    // Not every store takes NUL in text.
+    // Not every store accepts NUL in text.
     const text = this.#waiting.join("").replaceAll("\0", "\u{fffd}");
     const bytes = this.#waitingBytes;
     this.#waiting = [];

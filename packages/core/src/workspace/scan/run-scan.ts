@@ -22,7 +22,7 @@ export class ScanTimeoutError extends AgentError {
   constructor(timeLimitMs: number) {
     super(
       "tool-timeout",
-      `The workspace has too many files to scan in ${timeLimitMs / 1000} s. Name a part of it.`,
+      `The workspace has too many files to scan in ${timeLimitMs / 1000} s. Pass the path of a subdirectory.`,
     );
   }
 }

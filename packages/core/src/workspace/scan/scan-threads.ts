@@ -95,7 +95,7 @@ class ScanThreads {
 
 export const scanThreads: ScanThreads = new ScanThreads();
 
-/** A job failed, and its thread can go on. */
+/** A job failed, and its thread can run the next one. */
 class JobError extends Error {}
 
 function answerOf(

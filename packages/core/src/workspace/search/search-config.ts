@@ -43,7 +43,7 @@ export class SearchConfig {
     if (!/^[A-Za-z_]\w{0,62}$/.test(this.#indexName)) {
       throw new AgentError(
         "invalid-argument",
-        `searchIndexName must be letters, digits and _, at most ${MAX_NAME}, but got ${showValue(this.#indexName)}.`,
+        `searchIndexName must contain only letters, digits and _, at most ${MAX_NAME}, but got ${showValue(this.#indexName)}.`,
       );
     }
     if (this.canVector && typeof options.filesystem === "function") {

@@ -70,7 +70,7 @@ export class SearchIndex {
     return this.#idsOf.has(path);
   }
 
-  /** Replaces what is known of these texts. `pause` is called between passages. */
+  /** Indexes these texts again. `pause` is called between passages. */
   async put(documents: readonly SearchDocument[], pause: () => Promise<void> | void): Promise<void> {
     const added: { id: string; text: string; passage: StoredPassage }[] = [];
     for (const { path, content, metadata, startLineOffset } of documents) {
@@ -99,7 +99,7 @@ export class SearchIndex {
     if (this.#vectors && this.#hasVectorIndex) await this.#deleteVectors(paths);
   }
 
-  /** The mode of a search: the one asked for, or the best there is. */
+  /** Returns the requested mode, or the best one that is configured. */
   modeOf(wanted: SearchMode | undefined): SearchMode {
     const best =
       this.#vectors && this.#words ? "hybrid" : this.#vectors ? "vector" : this.#words ? "bm25" : undefined;

@@ -77,7 +77,7 @@ export class WorkspaceSearch {
       if (!this.#index.has(key) && this.#index.size >= MAX_DOCUMENTS) {
         throw new AgentError(
           "limit-exceeded",
-          `The index has ${MAX_DOCUMENTS.toLocaleString("en")} documents, which is the most. Remove some first.`,
+          `The index is full: it has ${MAX_DOCUMENTS.toLocaleString("en")} documents. Remove some with removeFromIndex first.`,
         );
       }
       await this.#index.put([{ path: key, content, metadata, startLineOffset }], turns(this.#system));

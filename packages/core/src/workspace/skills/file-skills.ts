@@ -91,13 +91,13 @@ export class FileSkills {
     if (folder !== "" && skill.name !== folder) {
       throw new AgentError(
         "invalid-argument",
-        `name must be that of the directory, ${JSON.stringify(folder)}, but is ${JSON.stringify(skill.name)}.`,
+        `name must equal the name of the directory, ${JSON.stringify(folder)}, but is ${JSON.stringify(skill.name)}.`,
       );
     }
     return { ...skill, path: directory || ".", source: originOf(directory) };
   }
 
-  /** Once for each problem of a file. */
+  /** Warns once per problem of a file. */
   #warn(file: string, problem: string): void {
     if (this.#warned.get(file) === problem) return;
     this.#warned.set(file, problem);

@@ -29,7 +29,10 @@ export function checkFrontmatter(fields: Record<string, unknown>): SkillFrontmat
   const { name, description, license, compatibility, metadata } = fields;
   const invocable = fields["user-invocable"] ?? true;
   if (typeof name !== "string" || !NAME.test(name)) {
-    throw invalid("name", `must be 1 to 64 of a-z, 0-9 and single hyphens inside, but is ${showValue(name)}`);
+    throw invalid(
+      "name",
+      `must be 1 to 64 characters: a-z, 0-9 and single hyphens between them, but is ${showValue(name)}`,
+    );
   }
   if (!isText(description, MAX_DESCRIPTION))
     throw invalid(

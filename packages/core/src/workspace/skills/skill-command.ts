@@ -23,7 +23,7 @@ export class SkillCommand implements Processor {
     const name = message && COMMAND.exec(textOf(message))?.[1];
     if (name === undefined || messages.some((one) => startedBy(one) === message!.id)) return;
     const listed = (await this.#skills.list()).filter((skill) => skill.name === name);
-    // Which one is meant is not clear, if there are two.
+    // If two skills have the name, it is unclear which one is meant.
     if (listed.length !== 1 || !listed[0]!["user-invocable"]) return;
     await sendSignal({
       type: "reactive",
@@ -37,7 +37,7 @@ function textOf({ content }: StoredMessage): string {
   return content.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
-/** The message that a skill was started by. */
+/** The message that started a skill. */
 function startedBy({ content }: StoredMessage): unknown {
   const signal = content.metadata?.["signal"] as Partial<SignalRecord> | undefined;
   return signal?.attributes?.["type"] === SIGNAL ? signal.attributes["message"] : undefined;

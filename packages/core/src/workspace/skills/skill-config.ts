@@ -16,7 +16,7 @@ export interface WorkspaceSkillOptions {
   skillSource?: SkillSource;
 }
 
-/** The most sets of paths that are kept of one source. */
+/** How many sets of paths are kept per source. */
 const MOST_SETS = 100;
 
 /** The skills of a workspace: one set for each filesystem and list of paths. */

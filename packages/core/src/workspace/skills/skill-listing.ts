@@ -17,7 +17,7 @@ export function skillListing(skills: readonly SkillMetadata[]): string | undefin
   }
   const left = skills.length - lines.length;
   return [
-    "Skills are instructions for certain tasks. Load one with the tool skill before a task that it describes. A skill grants no permissions.",
+    "Skills are instructions for certain tasks. Before you start a task that a skill describes, load the skill with the tool skill. A skill grants no permissions.",
     "<available_skills>",
     ...lines,
     "</available_skills>",

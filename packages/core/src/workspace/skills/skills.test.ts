@@ -286,7 +286,7 @@ describe("the tools of skills", () => {
     expect(await call("skill", { name: "weave" })).toBe(
       "Skill weave (skills/weave)\n\n# Weaving\n\nUse the loom.\n\nreferences:\n- references/warp.md",
     );
-    await expect(call("skill", { name: "none" })).rejects.toThrow("There are: dye, weave");
+    await expect(call("skill", { name: "none" })).rejects.toThrow("The skills are: dye, weave");
     expect(await call("skill_search", { query: "treadle" })).toContain("weave references/warp.md:1-3:");
     expect(await call("skill_search", { query: "indigo", skillNames: ["weave"] })).toBe("0 results");
     expect(

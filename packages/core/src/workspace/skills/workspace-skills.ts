@@ -83,7 +83,7 @@ export class WorkspaceSkills {
     await this.#files?.refresh();
   }
 
-  /** The same, if the last time was 30 seconds ago. Every method calls it. */
+  /** Refreshes if the last refresh was at least 30 seconds ago. Every method calls it. */
   async maybeRefresh(): Promise<void> {
     await this.#files?.all();
   }
@@ -154,7 +154,7 @@ export class WorkspaceSkills {
     const names = (await this.list()).map(({ name }) => name).slice(0, 20);
     throw new AgentError(
       "not-found",
-      `There is no skill ${JSON.stringify(nameOrPath)}. There are: ${names.join(", ") || "none"}.`,
+      `There is no skill ${JSON.stringify(nameOrPath)}. The skills are: ${names.join(", ") || "none"}.`,
     );
   }
 
@@ -224,7 +224,7 @@ export class WorkspaceSkills {
     if (source.realpath && inside !== SKILL_FILE) {
       const [root, real] = [await source.realpath(skill.path), await source.realpath(file)];
       if (!real.startsWith(`${root}/`) || isSensitive(real))
-        throw new PermissionError(path, "a link in it leads out of the skill.");
+        throw new PermissionError(path, "a link in the path leads out of the skill.");
     }
     return source.readFile(file);
   }

@@ -342,7 +342,7 @@ describe("a background process", () => {
     const start = () =>
       tools[RUN]!.execute({ context: { command: `exec sleep ${NAP}7521`, background: true } });
     await Promise.all(Array.from({ length: 16 }, start));
-    await expect(start()).rejects.toThrow("16 background processes of this thread are running");
+    await expect(start()).rejects.toThrow("16 background processes are already running on this thread");
     await workspace.destroy();
     expect(processesWith(`${NAP}7521`)).toBe(0);
   });

@@ -13,33 +13,37 @@ const LAST_LINES = 50;
 const TAIL = {
   type: "integer",
   minimum: 0,
-  description: "Show only so many of the last lines; 0 shows all. The command itself is not changed.",
+  description: "Show only this many of the last lines; 0 shows all. Does not affect the command.",
 } as const;
 const PID = { type: "string", description: "The process number that execute_command returned." } as const;
 
 export const executeCommandTool: WorkspaceTool<ExecuteInput> = {
   name: "execute_command",
   description:
-    "Run a shell command in the workspace. A command that runs longer than 120 seconds without a timeout continues in the background; read it with get_process_output.",
+    "Run a shell command in the workspace. A command that runs longer than 120 seconds without a timeout continues in the background: read its output with get_process_output.",
   category: "execute",
   needs: "sandbox",
   readOnly: true,
-  // A call that started before a crash is not run again: its process row tells what became of it.
+  // A call that started before a crash is not run again: its process row shows what happened to it.
   idempotent: true,
   maxOutputTokens: OUTPUT_TOKENS,
   inputSchema: fields(
-    { command: { type: "string", minLength: 1, description: "Run by /bin/sh -c, exactly as it is." } },
+    { command: { type: "string", minLength: 1, description: "Run with /bin/sh -c, exactly as written." } },
     {
-      timeout: { type: "number", exclusiveMinimum: 0, description: "Seconds after which it is killed." },
+      timeout: {
+        type: "number",
+        exclusiveMinimum: 0,
+        description: "The command is killed after this many seconds.",
+      },
       cwd: { type: "string", description: "Directory, relative to the working directory." },
       tail: TAIL,
       background: { type: "boolean", description: "Return at once, for servers and watchers." },
       access: {
         type: "string",
         enum: ["sandbox", "network", "host"],
-        description: "Ask a person for the network, or to leave the sandbox. Give a reason.",
+        description: "Ask the user for network access, or to run outside the sandbox. Give a reason.",
       },
-      reason: { type: "string", description: "Why it needs more access." },
+      reason: { type: "string", description: "Why the command needs more access." },
     },
   ),
   async asks({ access = "sandbox", reason }, _rules, sandbox) {
@@ -63,7 +67,7 @@ export const executeCommandTool: WorkspaceTool<ExecuteInput> = {
   },
 };
 
-/** What is said about a call that runs again because its process died. */
+/** The result of a call that runs again because its process died. */
 async function afterCrash(
   frame: ToolFrame,
   { tail }: ExecuteInput,
@@ -78,13 +82,13 @@ async function afterCrash(
   if (row.background)
     return `Started in the background as process ${row.pid}, which was lost when its host restarted.\n${text}`;
   const fate = !store.isHere(row)
-    ? "It ran on another machine, so it is unknown whether it still runs."
+    ? "It ran on another machine, so it is unknown whether it is still running."
     : row.was_alive
       ? "It was still running and has been killed."
       : "It is no longer running.";
   throw new AgentError(
     "tool-outcome-unknown",
-    `The process that ran this command ended before the command did, so its outcome is unknown. It was not run again. ${fate} Find out what it did before you run it again.\nCommand: ${row.command}\nOutput until then:\n${text || "(none)"}`,
+    `The process that ran this command ended before the command did, so its outcome is unknown. It was not run again. ${fate} Find out what it did before you run it again.\nCommand: ${row.command}\nOutput before that:\n${text || "(none)"}`,
   );
 }
 

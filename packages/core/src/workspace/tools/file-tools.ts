@@ -29,7 +29,7 @@ export const readFileTool: WorkspaceTool<{
 }> = {
   name: "read_file",
   description:
-    "Read a file of the workspace. Text is shown with line numbers. Read a part of a large file with offset and limit.",
+    "Read a file in the workspace. Text is shown with line numbers. For a part of a large file, use offset and limit.",
   category: "read",
   readOnly: true,
   idempotent: true,
@@ -38,7 +38,7 @@ export const readFileTool: WorkspaceTool<{
   inputSchema: fields(
     { path: PATH },
     {
-      offset: { type: "integer", minimum: 1, description: "The first line to show, from 1." },
+      offset: { type: "integer", minimum: 1, description: "The line to start at. The first line is 1." },
       limit: { type: "integer", minimum: 1, description: "How many lines to show." },
       showLineNumbers: { type: "boolean", default: true },
       encoding: { type: "string", enum: ENCODINGS, description: "Show the bytes in this encoding instead." },
@@ -79,7 +79,7 @@ export const writeFileTool: WorkspaceTool<{ path: string; content: string; overw
   maxOutputTokens: OUTPUT_TOKENS,
   inputSchema: fields(
     { path: PATH, content: { type: "string" } },
-    { overwrite: { type: "boolean", default: true, description: "Replace a file that exists." } },
+    { overwrite: { type: "boolean", default: true, description: "Replace the file if it exists." } },
   ),
   async run(frame, input, options) {
     const { path, content, overwrite = true } = input;
@@ -102,8 +102,7 @@ export const editFileTool: WorkspaceTool<{
   replace_all?: boolean;
 }> = {
   name: "edit_file",
-  description:
-    "Replace an exact text in a file. old_string must occur exactly once, unless replace_all is set.",
+  description: "Replace exact text in a file. old_string must occur exactly once, unless replace_all is set.",
   category: "edit",
   readOnly: false,
   idempotent: true,
@@ -137,7 +136,7 @@ export const editFileTool: WorkspaceTool<{
 
 export const deleteTool: WorkspaceTool<{ path: string; recursive?: boolean }> = {
   name: "delete",
-  description: "Delete a file, or a directory with recursive.",
+  description: "Delete a file or an empty directory. Set recursive to delete a directory with its contents.",
   category: "edit",
   readOnly: false,
   idempotent: true,
@@ -183,7 +182,7 @@ export const mkdirTool: WorkspaceTool<{ path: string; recursive?: boolean }> = {
     if (call.progress === undefined && (await frame.files.exists(path))) {
       const { type } = await frame.files.stat(path);
       if (type !== "directory") throw new NotDirectoryError(path);
-      return `${path} exists already.`;
+      return `${path} already exists.`;
     }
     return makeChange(frame, call, path, {
       plan: async () => ({

@@ -11,7 +11,7 @@ const NAMES = { anyOf: [{ type: "string" }, { type: "array", items: { type: "str
 
 export const listFilesTool: WorkspaceTool<ListInput> = {
   name: "list_files",
-  description: "List the files below a directory as a tree.",
+  description: "List the files in a directory and its subdirectories as a tree.",
   category: "read",
   readOnly: true,
   idempotent: true,

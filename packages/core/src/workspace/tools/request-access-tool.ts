@@ -37,7 +37,7 @@ export const requestAccessTool: WorkspaceTool<{ path: string; reason: string }> 
       return "";
     }
     return isGranted(resumeData)
-      ? `The answer was not given in a session, so access to ${path} was not kept.`
+      ? `Access to ${path} was not granted: only a session can grant it, and this call was answered outside of one.`
       : `The user did not allow access to ${path}.`;
   },
 };

@@ -31,7 +31,7 @@ function searchTool(
 ): WorkspaceTool<{ query: string; topK?: number; mode?: SearchMode; minScore?: number }> {
   return {
     name: "search",
-    description: "Search the indexed files of the workspace for passages about something.",
+    description: "Search the workspace's indexed files for passages that match a query.",
     category: "read",
     readOnly: true,
     idempotent: true,
@@ -62,7 +62,7 @@ function indexTool(
 ): WorkspaceTool<{ path: string; content: string; metadata?: Record<string, unknown> }> {
   return {
     name: "index",
-    description: "Add a text to the search index of the workspace, under a path. No file is written.",
+    description: "Add text to the workspace's search index, under a path. No file is written.",
     category: "edit",
     readOnly: false,
     idempotent: true,

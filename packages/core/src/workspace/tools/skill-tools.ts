@@ -38,7 +38,7 @@ export async function showSkill(skills: WorkspaceSkills, nameOrPath: string): Pr
     const names = (await skills.list()).slice(0, 20).map(({ name }) => name);
     throw new AgentError(
       "not-found",
-      `There is no skill ${JSON.stringify(nameOrPath)}. There are: ${names.join(", ") || "none"}.`,
+      `There is no skill ${JSON.stringify(nameOrPath)}. The skills are: ${names.join(", ") || "none"}.`,
     );
   }
   const { name, path, instructions } = skill;
@@ -86,7 +86,7 @@ function skillReadTool(
   return {
     ...COMMON,
     name: "skill_read",
-    description: "Read a file of a skill, such as references/guide.md.",
+    description: "Read a file that belongs to a skill, such as references/guide.md.",
     maxOutputTokens: SKILL_TOKENS,
     inputSchema: fields(
       {

@@ -23,7 +23,7 @@ export interface ToolFrame {
   requireUnprotected(path: string): Promise<void>;
   /** Runs work on a file while no other tool of this process works on it. */
   locked<Result>(path: string, work: () => Promise<Result>): Promise<Result>;
-  /** Shows an image or document to the model beside the result. Returns its type, or `undefined` if it is none. */
+  /** Shows an image or document to the model beside the result. Returns its type, or `undefined` if it is neither. */
   showMedia(path: string, bytes: Buffer, toolCallId: string): string | undefined;
   requireReadBeforeWrite(input: object): Promise<boolean>;
   maxOutputTokens: number;

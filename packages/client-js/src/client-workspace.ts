@@ -3,8 +3,6 @@ import { call, type CallResult } from "./call.ts";
 import { checkName } from "./check-name.ts";
 import type { RequestInput, Transport } from "./transport.ts";
 
-type Query<Name extends "searchWorkspace" | "searchSkills"> = RouteCalls[Name]["query"];
-
 /** A workspace on a server: files, search, skills, and the changes of threads. */
 export class ClientWorkspace {
   readonly workspaceId: string;
@@ -51,7 +49,7 @@ export class ClientWorkspace {
     return this.#call("deleteWorkspaceFile", { query: { path, ...options } });
   }
 
-  search(query: Query<"searchWorkspace">): Promise<CallResult<"searchWorkspace">> {
+  search(query: RouteCalls["searchWorkspace"]["query"]): Promise<CallResult<"searchWorkspace">> {
     return this.#call("searchWorkspace", { query });
   }
 
@@ -66,7 +64,7 @@ export class ClientWorkspace {
   searchSkills({
     skillNames,
     ...query
-  }: Omit<Query<"searchSkills">, "skillNames"> & { skillNames?: string[] }): Promise<
+  }: Omit<RouteCalls["searchSkills"]["query"], "skillNames"> & { skillNames?: string[] }): Promise<
     CallResult<"searchSkills">
   > {
     return this.#call("searchSkills", { query: { ...query, skillNames: skillNames?.join(",") } });

@@ -8,14 +8,19 @@ import { Icon } from "../ui/icon.tsx";
 import { toError, useLoad } from "../use-load.ts";
 import { DiffView } from "./diff-view.tsx";
 
-type Change = Pick<WireChange, "toolCallId" | "path" | "operation" | "added" | "removed" | "diff">;
+export type Change = Pick<WireChange, "toolCallId" | "path" | "operation" | "added" | "removed" | "diff">;
 
 const DONE = { create: "created", edit: "edited", delete: "deleted", mkdir: "created" } as const;
 
-/** What a call changed in a workspace, with a way back. */
-export function ChangeCard({ change }: { change: Change }): ReactNode {
+/** What a call changed in a workspace, with a way back. Without a change, it shows the one that is stored. */
+export function ChangeCard({
+  toolCallId,
+  change: given,
+}: {
+  toolCallId: string;
+  change?: Change;
+}): ReactNode {
   const { client, resourceId } = useStudio();
-  const { toolCallId, path, operation, added, removed, diff } = change;
   const [refusal, setRefusal] = useState<Error>();
   const [busy, setBusy] = useState(false);
   const stored = useLoad(`change ${toolCallId}`, async (signal) => {
@@ -42,6 +47,9 @@ export function ChangeCard({ change }: { change: Change }): ReactNode {
       setBusy(false);
     }
   };
+  const change = given ?? stored.value;
+  if (!change) return null;
+  const { path, operation, added, removed, diff } = change;
   const isUndone = stored.value?.undoneAt !== undefined;
   return (
     <section className="tool-call" aria-label={`Change to ${path}`} data-testid="change">

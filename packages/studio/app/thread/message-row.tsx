@@ -1,7 +1,7 @@
 import type { MessagePart } from "@selvedge/protocol";
 import type { Wire } from "@selvedge/protocol/routes";
 import type { ThreadMessage } from "@selvedge/react";
-import { type ComponentProps, memo, type ReactNode } from "react";
+import { memo, type ReactNode } from "react";
 import { formatShort, formatValue } from "../format.ts";
 import { useChunkOf } from "../memory/chunk-of-message.ts";
 import { Markdown } from "../markdown/markdown.tsx";
@@ -11,7 +11,7 @@ import { Badge } from "../ui/badge.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { Time } from "../ui/time.tsx";
-import { ChangeCard } from "./change-card.tsx";
+import { type Change, ChangeCard } from "./change-card.tsx";
 import { FilePart } from "./file-part.tsx";
 import { toSender } from "./sender.ts";
 import { TerminalCard } from "./terminal-card.tsx";
@@ -159,8 +159,10 @@ function Part({
     }
     case "step-start":
       return null;
-    case "data-workspace-change":
-      return <ChangeCard change={(part as { data: ComponentProps<typeof ChangeCard>["change"] }).data} />;
+    case "data-workspace-change": {
+      const change = (part as { data: Change }).data;
+      return <ChangeCard toolCallId={change.toolCallId} change={change} />;
+    }
     case "data-sandbox-command":
       return (
         <TerminalCard {...(part as { data: { command: string; toolCallId: string } }).data} parts={parts} />

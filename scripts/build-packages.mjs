@@ -2,7 +2,7 @@
 // their types and code. Core's code is bundled instead: Node needs half a millisecond for every file that an import loads, and an
 // agent takes some two hundred of them.
 import { spawnSync } from "node:child_process";
-import { globSync, readFileSync, rmSync } from "node:fs";
+import { globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
@@ -20,6 +20,16 @@ const { status } = spawnSync(process.execPath, [tsc, "-b", "--pretty", "false", 
 if (status !== 0) process.exit(status ?? 1);
 for (const name of BUNDLED)
   if (named.length === 0 || named.includes(name)) await bundle(`${root}packages/${name}`);
+
+if (named.length === 0) await writeCatalog(`${root}packages/cli/dist`);
+
+/** What `selvedge doctor` compares a project with: the modules and names of the packages that were just built. */
+async function writeCatalog(folder) {
+  const file = `${folder}/catalog.json`;
+  rmSync(file, { force: true });
+  const { readCatalog } = await import(`${folder}/doctor/catalog.js`);
+  writeFileSync(file, JSON.stringify(await readCatalog(() => true)));
+}
 
 /** One file for each way in, and what they share in files of its own, so that every module exists once. */
 async function bundle(folder) {

@@ -27,12 +27,14 @@ function resolveAsWritten<Resolved>(
 ): Resolved {
   const relative = specifier.startsWith("./") || specifier.startsWith("../");
   if (!relative || parent === undefined || !isOfProject(parent)) return next(specifier);
-  const url = new URL(specifier, parent);
-  if (isFile(url)) return next(specifier);
+  return next(findModule(specifier, parent) ?? specifier);
+}
+
+/** The relative specifier of the file that is meant, or `undefined` if there is none. */
+export function findModule(specifier: string, parent: string): string | undefined {
   const asSource = specifier.replace(WRITTEN_FOR_OUTPUT, ".$1ts");
-  if (asSource !== specifier && isFile(new URL(asSource, parent))) return next(asSource);
-  const ending = CANDIDATES.find((candidate) => isFile(new URL(`${specifier}${candidate}`, parent)));
-  return next(ending === undefined ? specifier : `${specifier}${ending}`);
+  const candidates = [specifier, asSource, ...CANDIDATES.map((ending) => specifier + ending)];
+  return candidates.find((candidate) => isFile(new URL(candidate, parent)));
 }
 
 function isOfProject(url: string): boolean {

@@ -174,10 +174,10 @@ async function ofSubagent(
 }
 
 /** What a run is, from its own record, its session, or its thread: whoever opened it. */
-async function idsOf(
-  { config, session: read, storage }: ProfileHost,
-  { threadId, pinned = {} }: RunAddress,
-): Promise<{ ids: RunIds; session: StoredSession | undefined }> {
+export async function idsOf(
+  { config, session: read, storage }: Pick<ProfileHost, "config" | "session" | "storage">,
+  { threadId, pinned = {} }: Pick<RunAddress, "threadId" | "pinned">,
+): Promise<{ ids: RunIds; session: StoredSession | undefined; metadata: Record<string, unknown> }> {
   const memory = await storage.getStore("memory");
   const thread = threadId === undefined ? null : await memory!.getThreadById({ threadId });
   const metadata = thread?.metadata ?? {};
@@ -200,6 +200,7 @@ async function idsOf(
   return {
     ids: { sessionId: session?.id, modeId: mode.id, modelId, subagent, fork: pinned["fork"] === true },
     session,
+    metadata,
   };
 }
 

@@ -1,5 +1,5 @@
 import { AgentError, showValue } from "../errors.ts";
-import type { MastraMemory, MemoryParts } from "../memory/memory.ts";
+import type { MastraMemory, MemoryParts, MemoryRun, RunProcessor } from "../memory/memory.ts";
 import { MessageList } from "../message/message-list.ts";
 import type { MessagesInput } from "../message/message-input.ts";
 import { toSystemMessages } from "../message/system-message.ts";
@@ -110,7 +110,7 @@ export async function resolveRun(
   const telemetry = await openTelemetry(options.telemetry ?? environment.host?.telemetry);
   const skills = await workspace?.resolveSkills(forWorkspace);
   const inputProcessors = [
-    ...(await processors("inputProcessors", options, config, context)),
+    ...(await inRun(await processors("inputProcessors", options, config, context), memory?.run)),
     ...(skills ? [await skillCommand(skills)] : []),
   ];
   const outputProcessors = await processors("outputProcessors", options, config, context);
@@ -228,6 +228,13 @@ async function processors(
   );
 }
 
+/** The processors of one run: those that take part in what it stores have one object per run. */
+async function inRun(list: readonly Processor[], run: MemoryRun | undefined): Promise<Processor[]> {
+  const own: Processor[] = [];
+  for (const one of list) own.push(run && "forRun" in one ? await (one as RunProcessor).forRun(run) : one);
+  return own;
+}
+
 /** A state lane is a thing of the store: without one its processor would be silently ignored. */
 function checkLanes({ name }: AgentConfig, list: readonly Processor[]): void {
   const owner = list.find((processor) => typeof processor.computeStateSignal === "function");
@@ -240,6 +247,7 @@ function checkLanes({ name }: AgentConfig, list: readonly Processor[]): void {
 
 interface OpenMemory {
   storage?: Storage;
+  run?: MemoryRun;
   target: ThreadTarget;
   parts: MemoryParts;
   journal: RunJournal | undefined;
@@ -292,7 +300,7 @@ async function openMemory(
   else if (options.runId !== undefined && !start) await checkFree(storage, runId);
   const journal =
     start?.journal ?? (readOnly ? undefined : await join(environment, storage, target, { runId, options }));
-  const parts = await memory.prepareRun({
+  const run: MemoryRun = {
     threadId,
     resourceId,
     config: readOnly ? { ...memoryConfig, readOnly } : memoryConfig,
@@ -301,8 +309,8 @@ async function openMemory(
     system,
     journal,
     agent: environment.memoryAgent(storage),
-  });
-  return { storage, target, parts, journal };
+  };
+  return { storage, target, parts: await memory.prepareRun(run), journal, run };
 }
 
 /** A thread of an agent without memory: runs on it go one after another and can be followed, but nothing is stored. */

@@ -139,6 +139,7 @@ export async function openWorkshop({
     id: "weaver",
     storage,
     agent: loom as unknown as Agent,
+    ...(workspace && { workspace }),
     modes: [{ id: "build" }],
   });
   const mastra = new Mastra({

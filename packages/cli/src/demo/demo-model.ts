@@ -204,6 +204,7 @@ function aboutResult(message: Extract<Prompt[number], { role: "tool" }>): string
   if (!part) return "The tool returned no result.";
   const { output } = part;
   if (output.type === "execution-denied") return "You declined, so I wrote nothing.";
+  if (output.type === "text") return `${output.value} (A real tool did it; this sentence is scripted.)`;
   if (output.type !== "json") {
     return `The tool ${part.toolName} failed: ${typeof output.value === "string" ? output.value : JSON.stringify(output.value)}`;
   }

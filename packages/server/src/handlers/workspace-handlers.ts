@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { AgentError } from "@selvedge/core";
-import { RequestContext, RESOURCE_ID_KEY } from "@selvedge/core/request-context";
+import { type RequestContext, RESOURCE_ID_KEY } from "@selvedge/core/request-context";
 import type { Storage } from "@selvedge/core/storage";
 import { ownerOfThread } from "@selvedge/core/threads";
 import type { StoredChange, Workspace, WorkspaceSkills } from "@selvedge/core/workspace";

@@ -8,6 +8,11 @@ const CONTROL = new RegExp(
   "g",
 );
 
+/** Output without what only a terminal understands. */
+export function plainOutput(output: string): string {
+  return output.replace(CONTROL, "");
+}
+
 interface Shown {
   pieces: string[];
   length: number;
@@ -51,8 +56,7 @@ export class ShellOutput {
   of(toolCallId: string): string | undefined {
     const shown = this.#calls.get(toolCallId);
     if (!shown) return undefined;
-    shown.text ??=
-      (shown.isCut ? "…" : "") + shown.pieces.join("").slice(-MAX_CHARACTERS).replace(CONTROL, "");
+    shown.text ??= (shown.isCut ? "…" : "") + plainOutput(shown.pieces.join("").slice(-MAX_CHARACTERS));
     return shown.text;
   }
 }

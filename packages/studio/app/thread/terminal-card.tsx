@@ -27,11 +27,6 @@ export function TerminalCard({
 }): ReactNode {
   const output = useShellOutput(toolCallId);
   const exit = exitOf(parts, toolCallId);
-  const box = useRef<HTMLPreElement>(null);
-  const atEnd = useRef(true);
-  useLayoutEffect(() => {
-    if (box.current && atEnd.current) box.current.scrollTop = box.current.scrollHeight;
-  }, [output]);
   return (
     <section className="tool-call" aria-label={`Command ${command}`} data-testid="terminal">
       <div className="tool-call-head" data-plain="">
@@ -39,19 +34,30 @@ export function TerminalCard({
         <span className="mono truncate grow">$ {command}</span>
         <ExitBadge exit={exit} />
       </div>
-      {output !== undefined && output !== "" && (
-        <pre
-          ref={box}
-          className="code terminal"
-          tabIndex={0}
-          onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
-            atEnd.current = scrollHeight - scrollTop - clientHeight < 24;
-          }}
-        >
-          {output}
-        </pre>
-      )}
+      <OutputBox output={output} />
     </section>
+  );
+}
+
+/** Output that grows. It stays at its end while the reader is there. */
+export function OutputBox({ output }: { output: string | undefined }): ReactNode {
+  const box = useRef<HTMLPreElement>(null);
+  const atEnd = useRef(true);
+  useLayoutEffect(() => {
+    if (box.current && atEnd.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [output]);
+  if (output === undefined || output === "") return null;
+  return (
+    <pre
+      ref={box}
+      className="code"
+      tabIndex={0}
+      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+        atEnd.current = scrollHeight - scrollTop - clientHeight < 24;
+      }}
+    >
+      {output}
+    </pre>
   );
 }
 

@@ -8,7 +8,9 @@ import { useActions, useApproval } from "./actions.tsx";
 import { ApprovalForm } from "./approval-form.tsx";
 import { ChangeCard } from "./change-card.tsx";
 import { PlanText, toPlan } from "./plan-form.tsx";
+import { plainOutput } from "./shell-output.ts";
 import { SubagentThread } from "./subagent-thread.tsx";
+import { OutputBox } from "./terminal-card.tsx";
 
 interface Look {
   tone?: Tone;
@@ -59,6 +61,7 @@ export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
         </div>
       )}
       {call.toolName === "subagent" && <SubagentThread toolCallId={call.toolCallId} args={args} />}
+      {call.state !== "result" && <SessionOutput toolCallId={call.toolCallId} />}
       {call.state === "result" && !call.isError && EDITS.test(call.toolName) && (
         <SessionChange toolCallId={call.toolCallId} />
       )}
@@ -77,6 +80,13 @@ const EDITS = /^mastra_workspace_(?:write_file|edit_file|delete|mkdir)$/;
 function SessionChange({ toolCallId }: { toolCallId: string }): ReactNode {
   const { thread } = useActions();
   return thread.inSession && <ChangeCard toolCallId={toolCallId} />;
+}
+
+/** What a command has written, while it runs. */
+function SessionOutput({ toolCallId }: { toolCallId: string }): ReactNode {
+  const output = useActions().thread.inSession?.calls.get(toolCallId)?.shellOutput;
+  const shown = useMemo(() => output && plainOutput(output), [output]);
+  return <OutputBox output={shown} />;
 }
 
 /** What a call is about: of tools that every session has in words, of others as it is. */

@@ -33,7 +33,7 @@ function SkillRow(skill: {
 }): ReactNode {
   const [open, setOpen] = useState(false);
   return (
-    <details className="card" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+    <details className="card skill" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>
         <b className="mono">{skill.name}</b> <span className="muted">{skill.description}</span>{" "}
         <Badge>{skill.source}</Badge>

@@ -1,6 +1,7 @@
 import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Agent, Mastra } from "@selvedge/core";
+import { RESOURCE_ID_KEY } from "@selvedge/core/request-context";
 import { InMemoryStorage } from "@selvedge/core/storage";
 import { Workspace } from "@selvedge/core/workspace";
 import { Memory } from "@selvedge/memory";
@@ -81,6 +82,28 @@ test("shows a shared workspace to everyone on a server without an authoriser", a
   const { workspaces } = await json("listWorkspaces");
   expect(workspaces).toMatchObject([{ id: "files", source: "agent", agentId: "helper" }]);
   expect(await json("getWorkspace", { params })).toMatchObject({ capabilities: { hasFilesystem: true } });
+});
+
+test("asks the function of an agent for the workspace of the authenticated caller, not of the one a request names", async () => {
+  const { files } = tenantFiles();
+  await files("ann").writeFile("a.md", "ann's");
+  const { call, json } = served([], {
+    authorize: byHeader,
+    agent: {
+      workspace: ({ requestContext }) => {
+        const tenant = String(requestContext.get(RESOURCE_ID_KEY));
+        if (tenant === "eve") throw new Error("Eve has no files.");
+        return new Workspace({ id: "files", filesystem: files(tenant) });
+      },
+    },
+  });
+  const query = { path: "a.md", resourceId: "ann" };
+  expect(await json("readWorkspaceFile", { params, query }, "ann")).toMatchObject({ content: "ann's" });
+  for (const other of ["bob", "eve"]) {
+    const response = await call("readWorkspaceFile", { params, query }, `${other}+inspect,control`);
+    expect(response.status).toBe(404);
+    expect(await response.text()).not.toContain("ann's");
+  }
 });
 
 test("serves secrets only with the grant control, also behind links", async () => {

@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { AgentError } from "@selvedge/core/errors";
 import { findModule } from "../dev/project-modules.ts";
 import { findImports } from "../source/find-imports.ts";
+import { dropUnusedImports } from "../source/drop-unused-imports.ts";
 import { stripTypes } from "./strip-types.ts";
 
 export interface CollectedModules {
@@ -44,7 +45,7 @@ export function collectModules(folder: string, entry: string): CollectedModules 
       collected.code.set(path, source);
       return path;
     }
-    const text = TYPESCRIPT.test(file) ? stripTypes(source, file) : source;
+    const text = TYPESCRIPT.test(file) ? dropUnusedImports(stripTypes(source, file)) : source;
     let code = "";
     let end = 0;
     for (const { module, start, line } of findImports(text)) {

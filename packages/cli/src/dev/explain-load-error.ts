@@ -32,7 +32,7 @@ export async function explainLoadError(error: unknown): Promise<string | undefin
   const [, module, missing] = NAME.exec(message) ?? [];
   const [, url, line] = NAME_PLACE.exec(stack) ?? [];
   if (module === undefined || url === undefined || !counterpartOf(module)) return undefined;
-  const about = `${module} exports no value ${missing}. If it is a type, write \`import type\`.`;
+  const about = `${module} exports no value ${missing}.`;
   return sentence(fileURLToPath(url), Number(line), about);
 }
 

@@ -1,3 +1,5 @@
+import { stripTypes } from "../build/strip-types.ts";
+import { dropUnusedImports } from "../source/drop-unused-imports.ts";
 import { findImports, type FoundImport } from "../source/find-imports.ts";
 import type { Catalog } from "./catalog.ts";
 import { NAMES_WITHOUT_EFFECT, remedyFor, remedyForModule } from "./differences.ts";
@@ -47,7 +49,8 @@ export function examineImports(sources: readonly SourceFile[], catalog: Catalog,
           remedy: remedy || remedyForModule(module),
         });
       } else {
-        report.works(module, examineNames(found, file, known, catalog, report), file);
+        const isType = (name: string) => !usedValues(text, file).includes(name);
+        report.works(module, examineNames(found, file, known, catalog, report, isType), file);
       }
     }
   }
@@ -60,12 +63,14 @@ function examineNames(
   known: readonly string[] | null,
   catalog: Catalog,
   report: Report,
+  isType: (name: string) => boolean,
 ): string[] {
   const [idle, remedyOfIdle] = NAMES_WITHOUT_EFFECT[module.replace(OURS, "@selvedge/")] ?? [[], ""];
   const working: string[] = [];
   for (const { name, line } of names) {
     if (known && !known.includes(name)) {
-      const remedy = whereIs(name, module, catalog) || "If it is a type, write `import type`.";
+      if (isType(name)) continue;
+      const remedy = whereIs(name, module, catalog) || "Remove it, or write your own.";
       report.missing({ file, line, what: `${module} exports no value ${name}`, remedy });
     } else if (idle.includes(name)) {
       report.differs({ file, line, what: name, remedy: remedyOfIdle });
@@ -74,6 +79,17 @@ function examineNames(
     }
   }
   return working;
+}
+
+/** The names that a source imports and uses as values. If it cannot be read, all that it imports. */
+function usedValues(text: string, file: string): string[] {
+  let code = text;
+  try {
+    code = dropUnusedImports(stripTypes(text, file));
+  } catch {
+    // TSX, or an error in the source.
+  }
+  return findImports(code).flatMap(({ names }) => names.map(({ name }) => name));
 }
 
 /** The modules that export a name, written as the project writes them. */

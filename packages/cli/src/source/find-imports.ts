@@ -13,7 +13,7 @@ export interface FoundImport {
 }
 
 /** `import … from "m"` and `export … from "m"`. The clause has a maximum so that no text takes long. */
-const STATEMENT =
+export const IMPORT_STATEMENT: RegExp =
   /(?<=(?:^|[;}])[ \t]{0,200})(?:import|export)\b(\s*type\b(?!\s*(?:,|from\b)))?([\w$\s{},*]{1,5000}?)\bfrom\s*["']([^"'\n]+)["']/gm;
 /** `import "m"`, `import("m")` and `require("m")`. */
 const CALL = /(?:(?<=(?:^|[;}])[ \t]{0,200})import\s*|\b(?:import|require)\s{0,20}\(\s*)["']([^"'\n]+)["']/gm;
@@ -23,7 +23,7 @@ const NAME = /(type\s+)?([\w$]+)(?:\s+as\s+[\w$]+)?\s*(?:,|$)/g;
 export function findImports(source: string): FoundImport[] {
   const code = maskSource(source);
   const found: FoundImport[] = [];
-  for (const match of code.matchAll(STATEMENT)) {
+  for (const match of code.matchAll(IMPORT_STATEMENT)) {
     const [text, type, clause = "", module = ""] = match;
     const clauseAt = match.index + text.indexOf(clause, text.search(/\s|[{*]/));
     const names = type === undefined ? namesIn(clause) : [];

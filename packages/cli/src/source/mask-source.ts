@@ -12,6 +12,11 @@ export function maskSource(source: string): string {
   );
 }
 
+/** The source with comments replaced by spaces. */
+export function withoutComments(source: string): string {
+  return source.replace(TOKEN, (token) => (token[0] === "/" ? token.replace(/[^\n]/g, " ") : token));
+}
+
 /** The line of a position, from 1. */
 export function lineOf(source: string, position: number): number {
   let line = 1;

@@ -1,3 +1,5 @@
+import { stripTypes } from "../build/strip-types.ts";
+import { dropUnusedImports } from "./drop-unused-imports.ts";
 import { growthOf } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
 import { findImports } from "./find-imports.ts";
@@ -94,5 +96,34 @@ const after = { voice: 1 };`;
       "inputSchema.().context",
       "inputSchema.().city",
     ]);
+  });
+});
+
+describe("dropUnusedImports", () => {
+  it("drops what only types used, and keeps every line in its place", () => {
+    const source = [
+      'import { Agent, AgentConfig, type Other, stream as start } from "@mastra/core/agent";',
+      'import Config, { Deep } from "./config";',
+      'import * as tools from "./tools";',
+      'import * as types from "./types";',
+      'import "./side-effect";',
+      "// AgentConfig in a comment is no use of it.",
+      "export const agent = new Agent(start, `${tools.all}`);",
+    ];
+    const code = dropUnusedImports(stripTypes(source.join("\n"), "a.ts")).split("\n");
+    expect(code[0]!.replaceAll(/\s+/g, " ")).toBe(
+      'import { Agent, stream as start } from "@mastra/core/agent";',
+    );
+    expect(code.slice(1, 4).map((line) => line.trim())).toEqual([
+      ";",
+      'import * as tools from "./tools";',
+      ";",
+    ]);
+    expect(code.slice(4)).toEqual(source.slice(4));
+  });
+
+  it("keeps a name that is used in a template, a string or a tag", () => {
+    const source = 'import { a, b, c } from "m";\nconst x = [`${a}`, "b", <c />];';
+    expect(dropUnusedImports(source)).toBe(source);
   });
 });

@@ -60,6 +60,21 @@ describe.skipIf(chromium === undefined)("A session in the studio", () => {
   const gone = async (view: ThreadView, name: string): Promise<void> =>
     view.button(name).first().waitFor({ state: "detached" });
 
+  it("shows what a session changed in a file, and undoes it", async () => {
+    const view = await tryOut("count to 8");
+    await view.button("Stop").click();
+    await view.say("write a poem");
+    await waits(view, "Approve");
+    await view.button("Approve").first().click();
+    const card = view.page.getByTestId("change");
+    await card.getByText("+Indigo in the gloom.").waitFor();
+    await view.button("Undo the change to poem.md").click();
+    await card.getByText("undone", { exact: true }).waitFor();
+    await view.page.goto(`${server.url}/workspace`);
+    await view.page.getByRole("button", { name: "README.md" }).waitFor();
+    expect(await view.page.getByRole("button", { name: "poem.md" }).count()).toBe(0);
+  });
+
   it("answers a newcomer after one click, or after a message and Enter", async () => {
     const clicked = await tryOut("count to 8");
     await clicked.reads(["You: count to 8", /I count/]);

@@ -3,6 +3,7 @@ import { Agent } from "@selvedge/core/agent";
 import { AgentController } from "@selvedge/core/agent-controller";
 import { InMemoryStorage } from "@selvedge/core/storage";
 import { createTool } from "@selvedge/core/tools";
+import type { Workspace } from "@selvedge/core/workspace";
 import { Memory, type ObservationalMemoryOptions } from "@selvedge/memory";
 import { serve, type ServeOptions } from "@selvedge/server/node";
 import { studioFolder } from "@selvedge/studio";
@@ -103,6 +104,9 @@ function reply({ prompt }: ScriptedCall): string | ScriptedReply {
   if (/fail/.test(text)) return { error: new Error("The model is not there today.") };
   if (/broken/.test(text) && prompt.at(-1)?.role !== "tool")
     return { toolCalls: [{ toolName: "broken", toolCallId: `b${prompt.length}`, input: {} }] };
+  const [, tool, input] = /^tool (\w+) (\{.*\})$/.exec(text) ?? [];
+  if (tool !== undefined && prompt.at(-1)?.role !== "tool")
+    return { toolCalls: [{ toolName: tool, input: JSON.parse(input!) as object }] };
   if (/wait/.test(text)) return { text: Array<string>(1200).fill("Waiting. "), chunkDelayMs: 50 };
   if (/cached/.test(text))
     return { text: "From the cache.", usage: { inputTokens: 200, outputTokens: 3, cachedInputTokens: 150 } };
@@ -112,9 +116,11 @@ function reply({ prompt }: ScriptedCall): string | ScriptedReply {
 export async function openWorkshop({
   withController = false,
   observationalMemory = false,
+  workspace,
   ...options
 }: Pick<ServeOptions, "authorize"> & {
   withController?: boolean;
+  workspace?: Workspace;
   observationalMemory?: ObservationalMemoryOptions | false;
 } = {}): Promise<Workshop> {
   const storage = new InMemoryStorage();
@@ -127,11 +133,13 @@ export async function openWorkshop({
     model: scriptedModel(reply),
     memory,
     tools: { "order-cloth": order, broken },
+    ...(workspace && { workspace }),
   });
   const weaver = new AgentController({
     id: "weaver",
     storage,
     agent: loom as unknown as Agent,
+    ...(workspace && { workspace }),
     modes: [{ id: "build" }],
   });
   const mastra = new Mastra({

@@ -39,6 +39,9 @@ export {
 export type { ClientVector } from "./client-vector.ts";
 export type { MemoryThread } from "./memory-thread.ts";
 
+// Workspaces
+export type { ClientSkill, ClientWorkspace } from "./client-workspace.ts";
+
 // Ids, for messages that are shown before they are accepted
 export { newId } from "./new-id.ts";
 

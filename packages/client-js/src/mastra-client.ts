@@ -10,6 +10,7 @@ import { ClientAgent } from "./client-agent.ts";
 import { ClientController } from "./client-controller.ts";
 import type { ClientOptions } from "./client-options.ts";
 import { ClientVector } from "./client-vector.ts";
+import { ClientWorkspace } from "./client-workspace.ts";
 import { MemoryThread } from "./memory-thread.ts";
 import { type RequestInput, Transport } from "./transport.ts";
 
@@ -99,6 +100,14 @@ export class MastraClient {
       details: () => this.call("getTool", { params: { toolId } }),
       execute: (body = {}) => this.call("executeTool", { params: { toolId }, body }),
     };
+  }
+
+  listWorkspaces(): Promise<CallResult<"listWorkspaces">> {
+    return this.call("listWorkspaces");
+  }
+
+  getWorkspace(workspaceId: string): ClientWorkspace {
+    return new ClientWorkspace(this.#transport, workspaceId);
   }
 
   getVector(vectorName: string): ClientVector {

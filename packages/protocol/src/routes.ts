@@ -3,6 +3,7 @@ import { APP_ROUTES } from "./routes/app-routes.ts";
 import { COMPAT_ROUTES } from "./routes/compat-routes.ts";
 import { CONTROLLER_ROUTES } from "./routes/controller-routes.ts";
 import { MEMORY_ROUTES } from "./routes/memory-routes.ts";
+import { WORKSPACE_ROUTES } from "./routes/workspace-routes.ts";
 import type { AnyRoute } from "./routes/route.ts";
 import type { RouteName, RouteTable } from "./routes/wire.ts";
 
@@ -11,6 +12,7 @@ export const ROUTES: RouteTable = {
   ...AGENT_ROUTES,
   ...CONTROLLER_ROUTES,
   ...MEMORY_ROUTES,
+  ...WORKSPACE_ROUTES,
   ...APP_ROUTES,
   ...COMPAT_ROUTES,
 };

@@ -1,7 +1,9 @@
+import type { Workspace } from "@selvedge/core/workspace";
 import { Memory } from "@selvedge/memory";
 import { ROUTE_LIST, type RouteName } from "@selvedge/protocol/routes";
 import { scriptedModel } from "@selvedge/testing";
 import { describe, expect, test } from "vitest";
+import { tenantFiles } from "./__fixtures__/tenant-files.ts";
 import { byHeader, frames, type Input, readUntil, served, type Served } from "./__fixtures__/served.ts";
 
 /*
@@ -41,7 +43,28 @@ const followUp = ({ sessionId, followUpId }: Ids) => ({
   params: { controllerId, sessionId, messageId: followUpId },
 });
 
+const workspaceId = "files";
+const file = { params: { workspaceId }, query: { path: "note.md" } };
+const skill = { params: { workspaceId, skillName: "weave" } };
+
 const EXAMPLES: Examples = {
+  listWorkspaces: () => ({}),
+  getWorkspace: () => ({ params: { workspaceId } }),
+  listWorkspaceFiles: () => ({ params: { workspaceId }, query: { path: ".", recursive: true } }),
+  readWorkspaceFile: () => file,
+  statWorkspaceFile: () => file,
+  writeWorkspaceFile: () => ({ params: { workspaceId }, body: { path: "note.md", content: "x" } }),
+  makeWorkspaceDirectory: () => ({ params: { workspaceId }, body: { path: "new" } }),
+  deleteWorkspaceFile: () => file,
+  searchWorkspace: () => ({ params: { workspaceId }, query: { query: "secret" } }),
+  indexWorkspace: () => ({ params: { workspaceId }, body: { path: "note.md", content: "x" } }),
+  searchSkills: () => ({ params: { workspaceId }, query: { query: "secret" } }),
+  listSkills: () => ({ params: { workspaceId } }),
+  getSkill: () => skill,
+  listSkillReferences: () => skill,
+  getSkillReference: () => ({ params: { ...skill.params, referencePath: "yarn.md" } }),
+  listWorkspaceChanges: () => ({ params: { workspaceId }, query: { resourceId: "ann" } }),
+  undoWorkspaceChange: ({ toolCallId }) => ({ params: { workspaceId, toolCallId }, body: {} }),
   listControllers: () => ({}),
   listControllerModes: () => ({ params: { controllerId } }),
   listControllerModels: () => ({ params: { controllerId } }),
@@ -203,11 +226,21 @@ function observing(): Memory {
   return new Memory({ options: { lastMessages: 20, workingMemory, observationalMemory } });
 }
 
+/** Files and a skill of the victim's, in a workspace where every resource has its own. */
+async function annsFiles(): Promise<Workspace> {
+  const { workspace, files } = tenantFiles();
+  const skill = `---\nname: weave\ndescription: ${MARK}\n---\n${MARK}`;
+  await files("ann").writeFile("note.md", MARK);
+  await files("ann").writeFile("skills/weave/SKILL.md", skill);
+  await files("ann").writeFile("skills/weave/references/yarn.md", MARK);
+  return workspace;
+}
+
 async function victim(): Promise<{ world: Served; ids: Ids; state(): Promise<string> }> {
   const world = served(
     ({ index }) =>
       index === 0 || index === 2 ? { toolCalls: [{ toolName: "pay", input: { amount: 1 } }] } : "Hello.",
-    { authorize: byHeader, agent: { memory: observing() } },
+    { authorize: byHeader, agent: { memory: observing(), workspace: await annsFiles() } },
   );
   const { json, call } = world;
   const threadId = "ann-thread";
@@ -257,6 +290,13 @@ async function victim(): Promise<{ world: Served; ids: Ids; state(): Promise<str
       await json("listSessionThreads", session(ids), "ann"),
       await json("listSessionMessages", sessionThread(ids), "ann"),
       await json("getThreadState", { params: { threadId: ids.sessionThreadId } }, "ann"),
+      await json(
+        "listWorkspaceFiles",
+        { params: { workspaceId }, query: { path: ".", recursive: true } },
+        "ann",
+      ),
+      await json("readWorkspaceFile", file, "ann"),
+      await json("searchWorkspace", { params: { workspaceId }, query: { query: "secret" } }, "ann"),
     ]);
   return { world, ids, state: look };
 }

@@ -13,6 +13,7 @@ import { CONTROLLER_HANDLERS } from "./handlers/controller-handlers.ts";
 import { APP_HANDLERS } from "./handlers/app-handlers.ts";
 import { MEMORY_HANDLERS } from "./handlers/memory-handlers.ts";
 import { THREAD_HANDLERS } from "./handlers/thread-handlers.ts";
+import { WORKSPACE_HANDLERS } from "./handlers/workspace-handlers.ts";
 import { OPENAI_HANDLERS } from "./openai/openai-handlers.ts";
 import { type HostVariables, mountHost, saidOf, withHostConfig } from "./host-config.ts";
 import { readBody } from "./read-body.ts";
@@ -26,6 +27,7 @@ const HANDLERS: Handlers = {
   ...CONTROLLER_HANDLERS,
   ...MEMORY_HANDLERS,
   ...THREAD_HANDLERS,
+  ...WORKSPACE_HANDLERS,
   ...APP_HANDLERS,
   ...CHAT_HANDLERS,
   ...OPENAI_HANDLERS,

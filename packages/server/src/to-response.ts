@@ -38,7 +38,8 @@ export function toWireError(
     : new AgentError("internal", thrown instanceof Error ? thrown.message : String(thrown), {
         cause: thrown,
       });
-  const hidden = !context.inspects && isPrivate(error);
+  const { code, message } = error;
+  const hidden = !context.inspects && isPrivate({ name: "AgentError", code, message });
   const reference = hidden ? `reference ${context.newId()}` : undefined;
   if (error.status >= 500) {
     // An error thrown on purpose says everything in its message; its origin is in the stack.

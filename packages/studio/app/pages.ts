@@ -7,6 +7,7 @@ import { StartPage } from "./pages/start-page.tsx";
 import { ThreadPage } from "./pages/thread-page.tsx";
 import { ThreadsPage } from "./pages/threads-page.tsx";
 import { ToolsPage } from "./pages/tools-page.tsx";
+import { WorkspacePage } from "./pages/workspace-page.tsx";
 
 /** Every page of the studio. The router and the sidebar read this table. */
 export const PAGES: readonly StudioPage[] = [
@@ -15,6 +16,7 @@ export const PAGES: readonly StudioPage[] = [
   definePage({ path: "/threads", title: "Threads", icon: "thread", Page: ThreadsPage }),
   definePage({ path: "/agents", title: "Agents", icon: "agent", Page: AgentsPage }),
   definePage({ path: "/tools/:toolId?", title: "Tools", icon: "tool", Page: ToolsPage }),
+  definePage({ path: "/workspace/:workspaceId?", title: "Workspace", icon: "folder", Page: WorkspacePage }),
   definePage({ path: "/sessions/:controllerId/:sessionId", Page: SessionPage }),
   definePage({ path: "/threads/:threadId", Page: ThreadPage }),
   definePage({ path: "/threads/:threadId/runs/:runId?", title: "Runs", Page: RunsPage }),

@@ -1,10 +1,13 @@
+import { dirname, join } from "node:path";
 import { Agent } from "@selvedge/core/agent";
 import { createNotificationInboxTool } from "@selvedge/core/notifications";
 import type { Storage } from "@selvedge/core/storage";
+import type { Workspace } from "@selvedge/core/workspace";
 import { Memory } from "@selvedge/memory";
 import type { ModelChoice } from "../choose-model.ts";
 import { demoObserver } from "./demo-observer.ts";
 import { calculator, createWriteNote, currentTime, wait } from "./demo-tools.ts";
+import { demoWorkspace } from "./demo-workspace.ts";
 import { notesLane } from "./notes-lane.ts";
 
 export interface DemoAgentOptions {
@@ -24,7 +27,7 @@ export async function createDemoAgent({
   storage,
   notesFile,
   observesMs,
-}: DemoAgentOptions): Promise<{ agent: Agent; memory: Memory }> {
+}: DemoAgentOptions): Promise<{ agent: Agent; memory: Memory; workspace: Workspace }> {
   const scripted = choice.scripted === true;
   const memory = new Memory({
     storage,
@@ -40,6 +43,7 @@ export async function createDemoAgent({
     },
   });
   const inbox = createNotificationInboxTool({ storage: await storage.getStore("notifications") });
+  const workspace = await demoWorkspace(join(dirname(notesFile), "workspace"));
   const writeNote = createWriteNote(notesFile);
   const agent = new Agent({
     id: "assistant",
@@ -57,10 +61,11 @@ export async function createDemoAgent({
       [inbox.id]: inbox,
     },
     memory,
+    workspace,
     // A count has a step for every number.
     defaultOptions: { maxSteps: 64 },
     inputProcessors: [notesLane(notesFile)],
     notifications: { batchWindow: 10_000 },
   });
-  return { agent, memory };
+  return { agent, memory, workspace };
 }

@@ -23,12 +23,13 @@ export async function demoController(
   options: DemoAgentOptions,
 ): Promise<{ controller: AgentController; agent: Agent }> {
   const { choice, storage } = options;
-  const { agent } = await createDemoAgent(options);
+  const { agent, workspace } = await createDemoAgent(options);
   const defaultModelId = choice.scripted ? "selvedge/demo" : choice.name;
   const controller = new AgentController({
     id: "demo",
     storage,
     agent,
+    workspace,
     modes: [
       {
         id: "build",

@@ -30,6 +30,7 @@ const WHAT_TO_TRY = `Try one of these:
 
 - **what is 12 * (3 + 4)?** makes a real tool call
 - **note that the cat is called Loom** asks for your approval first
+- **write a poem** changes a file, which you can undo in the studio
 - **count to 8** takes a while: steer it, queue something, or stop it
 - **ask me something** asks you a question, and a different kind each time
 - **plan a trip** asks where to, makes a plan, and carries it out when you approve it
@@ -92,6 +93,8 @@ function isOtherWish(prompt: Prompt): boolean {
 function aboutWords(text: string, earlier: readonly string[]): ScriptedReply {
   const note = /\bnote(?:\s+down)?(?:\s+that)?[:\s]+(.+)/is.exec(text)?.[1]?.trim();
   if (note !== undefined) return call("I'll write that down if you let me.", "write-note", { text: note });
+  if (/\bpoem\b/i.test(text))
+    return call("I will write one.", "mastra_workspace_write_file", nextPoem(earlier));
   if (/\bask me\b/i.test(text)) return call("I have a question.", "ask_user", nextQuestion(earlier));
   if (/what (did|have) i (say|said|tell|told|ask|write|written)|remember|earlier/i.test(text)) {
     return say(/\bfirst\b/i.test(text) ? aboutFirst(earlier) : aboutHistory(earlier));
@@ -105,6 +108,15 @@ function aboutWords(text: string, earlier: readonly string[]): ScriptedReply {
   const expression = findExpression(text);
   if (expression !== undefined) return call("I will calculate that.", "calculator", { expression });
   return say(`${WHAT_I_AM}\n\nYou said: "${shorten(text, 60)}". ${WHAT_TO_TRY}`);
+}
+
+/** Asked again, it changes a line. */
+function nextPoem(earlier: readonly string[]): object {
+  const { label } = COLOURS[earlier.filter((text) => /\bpoem\b/i.test(text)).length % COLOURS.length]!;
+  return {
+    path: "poem.md",
+    content: `Warp and weft,\n${label} in the gloom.\nRight and left\nGoes the loom.\n`,
+  };
 }
 
 const COLOURS = ["Indigo", "Madder red", "Weld yellow"].map((label) => ({ label }));
@@ -192,6 +204,7 @@ function aboutResult(message: Extract<Prompt[number], { role: "tool" }>): string
   if (!part) return "The tool returned no result.";
   const { output } = part;
   if (output.type === "execution-denied") return "You declined, so I wrote nothing.";
+  if (output.type === "text") return `${output.value} (A real tool did it; this sentence is scripted.)`;
   if (output.type !== "json") {
     return `The tool ${part.toolName} failed: ${typeof output.value === "string" ? output.value : JSON.stringify(output.value)}`;
   }

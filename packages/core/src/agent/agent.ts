@@ -13,6 +13,7 @@ import type { StateSignalInput } from "../signal/lane.ts";
 import type { MessageInput, SignalInput } from "../signal/signal.ts";
 import type { NotificationDomain } from "../storage/notification-domain.ts";
 import type { VersionedNotification } from "../storage/notification-rows.ts";
+import type { Workspace } from "../workspace/workspace.ts";
 import type { Storage } from "../storage/storage.ts";
 import { type FullOutput, RunOutput } from "../stream/run-output.ts";
 import {
@@ -337,6 +338,11 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   /** The older name of `listTools`. */
   getTools(options?: ContextOptions): Promise<Tools> {
     return this.listTools(options);
+  }
+
+  /** The agent's own workspace. Without one, it uses the host's. */
+  async getWorkspace(options?: ContextOptions): Promise<Workspace | undefined> {
+    return this.#config.workspace && this.#resolve(this.#config.workspace, options);
   }
 
   async listAgents(options?: ContextOptions): Promise<Record<string, Agent<any, any>>> {

@@ -30,6 +30,7 @@ export {
   type CompositeFilesystemOptions,
   type OnMount,
 } from "../workspace/composite-filesystem.ts";
+export type { GuardedFiles } from "../workspace/guarded-files.ts";
 export { LocalFilesystem, type LocalFilesystemOptions } from "../workspace/local-filesystem.ts";
 export type {
   DeleteOptions,

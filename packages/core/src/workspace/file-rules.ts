@@ -1,4 +1,8 @@
+import { pathWithoutLinks } from "./file-identity.ts";
+import { normalize } from "./find-entries.ts";
 import { globber } from "./globber.ts";
+import { PermissionError } from "./workspace-errors.ts";
+import type { WorkspaceFilesystem } from "./workspace-filesystem.ts";
 
 export interface FileRules {
   /** Files whose content is only shown after approval. */
@@ -30,6 +34,16 @@ export async function fileRules(
     isProtected,
     sensitive,
   };
+}
+
+/** Refuses a path that cannot be changed, also if it leads to one through links. */
+export async function requireUnprotected(
+  { isProtected }: FileRules,
+  files: WorkspaceFilesystem,
+  path: string,
+): Promise<void> {
+  if (isProtected(normalize(path)) || isProtected(await pathWithoutLinks(files, path)))
+    throw new PermissionError(path, "file tools cannot change files of Git or Selvedge.");
 }
 
 /** One quick test for the last names of all patterns: searches ask for every file. */

@@ -192,8 +192,11 @@ export class WorkspaceStore {
   }
 
   /** One change: the newest, if several threads have a call with this id. */
-  async change(root: string, toolCallId: string): Promise<StoredChange> {
-    const found = (await this.changes(root, { toolCallId })).at(-1);
+  async change(
+    root: string,
+    { toolCallId, threadId }: { toolCallId: string; threadId?: string | undefined },
+  ): Promise<StoredChange> {
+    const found = (await this.changes(root, { toolCallId, threadId })).at(-1);
     if (found) return found;
     throw new AgentError(
       "not-found",

@@ -3,9 +3,7 @@ import type { RequestContext } from "../request-context/request-context.ts";
 import type { System } from "../system.ts";
 import { createTool, type Tool, type ToolExecutionOptions, type ToolsInput } from "../tool/tool.ts";
 import { fileIdentity, fileKey, pathWithoutLinks } from "./file-identity.ts";
-import { normalize } from "./find-entries.ts";
-import { PermissionError } from "./workspace-errors.ts";
-import { fileRules, type FileRules } from "./file-rules.ts";
+import { fileRules, type FileRules, requireUnprotected } from "./file-rules.ts";
 import { type MediaFile, mediaFile, type MediaOptions } from "./media-file.ts";
 import type { KeyedLock } from "./keyed-lock.ts";
 import type { FileRecords } from "./file-records.ts";
@@ -193,10 +191,7 @@ function expose(
       return file?.mediaType;
     },
     key: (path) => fileKey(id, files, path),
-    async requireUnprotected(path) {
-      if (rules.isProtected(normalize(path)) || rules.isProtected(await pathWithoutLinks(files, path)))
-        throw new PermissionError(path, "the file tools cannot change files that belong to Git or Selvedge.");
-    },
+    requireUnprotected: (path) => requireUnprotected(rules, files, path),
     locked: async (path, work) =>
       locks.run(await fileIdentity(files, path), config.writeLockTimeoutMs ?? WRITE_LOCK_MS, work),
     requireReadBeforeWrite: (args) =>

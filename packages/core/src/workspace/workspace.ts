@@ -17,6 +17,8 @@ import { PROCESS_DOMAIN } from "./sandbox/process-domain.ts";
 import { ResolvedSandboxes, type SandboxResolver } from "./sandbox/resolved-sandboxes.ts";
 import type { SandboxInfo, WorkspaceSandbox } from "./sandbox/workspace-sandbox.ts";
 import { FileRecords } from "./file-records.ts";
+import { fileRules } from "./file-rules.ts";
+import { GuardedFiles } from "./guarded-files.ts";
 import { SearchConfig, type WorkspaceSearchOptions } from "./search/search-config.ts";
 import type { SearchOptions } from "./search/search-index.ts";
 import type { IndexOptions, SearchResult, WorkspaceSearch } from "./search/workspace-search.ts";
@@ -282,13 +284,39 @@ export class Workspace {
   }
 
   /** Undoes the change of a call. Rejects with `conflict` if the path has changed since. */
-  async undo({ toolCallId, requestContext }: ChangeFilter & { toolCallId: string }): Promise<StoredChange> {
-    const { store, root, files } = await this.#stored({ requestContext });
-    const change = await store.change(root, toolCallId);
-    const key = await fileIdentity(files, change.path);
-    const undone = await this.#locks.run(key, LOCK_MS, () => undoChange(files, store, change));
-    await this.#search.of(files)?.noteChange(change.path);
-    return undone;
+  async undo(call: ChangeFilter & { toolCallId: string }): Promise<StoredChange> {
+    const { store, root, files } = await this.#stored(call);
+    const change = await store.change(root, call);
+    return this.#change(files, change.path, () => undoChange(files, store, change));
+  }
+
+  /** The files of a request for callers other than the tools. `secrets` lets them read those that the tools ask for. */
+  async guardedFiles(context: WorkspaceContext & { secrets?: boolean } = {}): Promise<GuardedFiles> {
+    const files = await this.#requireFiles(context);
+    return new GuardedFiles(files, {
+      rules: await fileRules(),
+      secrets: context.secrets ?? false,
+      change: (path, work) => this.#change(files, path, work),
+    });
+  }
+
+  async #change<Result>(
+    files: WorkspaceFilesystem,
+    path: string,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const result = await this.#locks.run(await fileIdentity(files, path), LOCK_MS, work);
+    await this.#search.of(files)?.noteChange(path);
+    return result;
+  }
+
+  async #requireFiles(context: WorkspaceContext): Promise<WorkspaceFilesystem> {
+    const files = await this.resolveFilesystem(context);
+    if (files) return files;
+    throw new AgentError(
+      "not-supported",
+      `Workspace "${this.id}" has no filesystem. Pass one to new Workspace({ filesystem }).`,
+    );
   }
 
   async #stored({ requestContext }: ChangeFilter): Promise<{
@@ -302,12 +330,7 @@ export class Workspace {
         `Workspace "${this.id}" has no store. Pass it to an agent with memory or to a Mastra with storage, or call workspace.useStorage(storage).`,
       );
     }
-    const files = await this.resolveFilesystem(requestContext ? { requestContext } : {});
-    if (!files)
-      throw new AgentError(
-        "not-supported",
-        `Workspace "${this.id}" has no filesystem. Pass one to new Workspace({ filesystem }).`,
-      );
+    const files = await this.#requireFiles(requestContext ? { requestContext } : {});
     const { root } = await fileKey(this.#storedId, files, ".");
     return { store: await this.#storage.domain(WORKSPACE_DOMAIN), root, files };
   }

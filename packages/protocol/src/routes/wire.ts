@@ -8,10 +8,12 @@ import type * as memory from "./memory-routes.ts";
 import type { CallOf } from "./route.ts";
 import type * as shapes from "./shapes.ts";
 import type { TypeOf } from "./shape.ts";
+import type * as workspaces from "./workspace-routes.ts";
 
 type Tables = typeof agents.AGENT_ROUTES &
   typeof controllers.CONTROLLER_ROUTES &
   typeof memory.MEMORY_ROUTES &
+  typeof workspaces.WORKSPACE_ROUTES &
   typeof app.APP_ROUTES &
   typeof compat.COMPAT_ROUTES;
 
@@ -114,6 +116,11 @@ export type TimelineTool = TimelineStep["toolCalls"][number];
 export interface WireNotification extends TypeOf<typeof shapes.notification> {}
 export interface NotificationQuery extends Query<"listNotifications"> {}
 export interface NotificationAction extends Body<"updateNotification"> {}
+
+// Workspaces
+export interface WorkspaceItem extends TypeOf<typeof workspaces.workspaceItem> {}
+export interface SkillInfo extends TypeOf<typeof workspaces.skillInfo> {}
+export interface WireChange extends TypeOf<typeof workspaces.workspaceChange> {}
 
 // MCP and vectors
 export interface McpServerInfo extends TypeOf<typeof app.mcpServerInfo> {}

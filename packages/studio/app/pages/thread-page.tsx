@@ -13,6 +13,7 @@ import { ConnectionBadge } from "../thread/connection-badge.tsx";
 import { Conversation } from "../thread/conversation.tsx";
 import { DropZone } from "../thread/drop-zone.tsx";
 import { Inspector } from "../thread/inspector.tsx";
+import { ShellOutput, ShellOutputContext } from "../thread/shell-output.ts";
 import { ThreadTitle } from "../thread/thread-title.tsx";
 import { usePanel } from "../thread/use-panel.ts";
 import { useDraft } from "../thread/use-draft.ts";
@@ -51,13 +52,15 @@ function LiveThread({ threadId, agent }: { threadId: string; agent: ListedAgent 
   const [isNew] = useState(isFreshPlace);
   const inbox = useInbox(threadId, agent.id, isNew);
   const [memoryVersion, noticeMemory] = useMemoryVersion();
+  const [shell] = useState(() => new ShellOutput());
   const noticeInbox = inbox.noticeChunk;
   const noticeChunk = useCallback(
     (chunk: NumberedChunk) => {
       noticeInbox(chunk);
       noticeMemory(chunk);
+      shell.take(chunk);
     },
-    [noticeInbox, noticeMemory],
+    [noticeInbox, noticeMemory, shell],
   );
   const options = useMemo(
     () => ({ client, agentId: agent.id, threadId, resourceId, onChunk: noticeChunk, isNew }),
@@ -129,7 +132,9 @@ function LiveThread({ threadId, agent }: { threadId: string; agent: ListedAgent 
           />
         </div>
         <ChunkOfMessageContext value={chunkOf}>
-          <Conversation thread={thread} agentName={agent.name} welcome={<Welcome agent={agent} />} />
+          <ShellOutputContext value={shell}>
+            <Conversation thread={thread} agentName={agent.name} welcome={<Welcome agent={agent} />} />
+          </ShellOutputContext>
         </ChunkOfMessageContext>
         <div className="thread-foot">
           <ActionError />

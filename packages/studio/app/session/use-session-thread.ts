@@ -68,7 +68,7 @@ function toThread(
   live: Live,
   approvals: readonly Approval[],
   actions: Actions,
-  own: Omit<InSession, "subagents">,
+  own: Omit<InSession, "subagents" | "calls">,
 ): Thread {
   const { status, error, display, messages, sent, hasMore, followUps } = live;
   const state = approvals.length > 0 ? "suspended" : display.isRunning ? "running" : undefined;
@@ -88,7 +88,7 @@ function toThread(
     queue: followUps.map(toQueued),
     lanes: [],
     approvals,
-    inSession: { ...own, subagents: display.activeSubagents },
+    inSession: { ...own, subagents: display.activeSubagents, calls: display.activeTools },
   };
 }
 

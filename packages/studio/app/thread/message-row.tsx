@@ -11,8 +11,10 @@ import { Badge } from "../ui/badge.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { Time } from "../ui/time.tsx";
+import { type Change, ChangeCard } from "./change-card.tsx";
 import { FilePart } from "./file-part.tsx";
 import { toSender } from "./sender.ts";
+import { TerminalCard } from "./terminal-card.tsx";
 import { ToolCall } from "./tool-call.tsx";
 
 export interface MessageRowProps {
@@ -52,7 +54,7 @@ export const MessageRow: (props: MessageRowProps) => ReactNode = memo(
         </div>
         <div className="message-body">
           {message.parts.map((part, index) => (
-            <Part key={index} part={part} plain={sender.kind !== "agent"} />
+            <Part key={index} part={part} parts={message.parts} plain={sender.kind !== "agent"} />
           ))}
           {message.error && (
             <p className="note" data-tone="red">
@@ -114,7 +116,15 @@ function RunLink({ runId }: { runId: string }): ReactNode {
   );
 }
 
-function Part({ part, plain }: { part: Wire<MessagePart>; plain: boolean }): ReactNode {
+function Part({
+  part,
+  parts,
+  plain,
+}: {
+  part: Wire<MessagePart>;
+  parts: ThreadMessage["parts"];
+  plain: boolean;
+}): ReactNode {
   switch (part.type) {
     case "text":
       if (part.text === "") return null;
@@ -148,6 +158,16 @@ function Part({ part, plain }: { part: Wire<MessagePart>; plain: boolean }): Rea
       );
     }
     case "step-start":
+      return null;
+    case "data-workspace-change": {
+      const change = (part as { data: Change }).data;
+      return <ChangeCard toolCallId={change.toolCallId} change={change} />;
+    }
+    case "data-sandbox-command":
+      return (
+        <TerminalCard {...(part as { data: { command: string; toolCallId: string } }).data} parts={parts} />
+      );
+    case "data-sandbox-exit":
       return null;
     default:
       return (

@@ -26,6 +26,8 @@ export interface InSession {
   alwaysAllow(toolCallId: string): Promise<void>;
   /** Those of the active run, by the calls that started them. */
   subagents: ReadonlyMap<string, Subagent>;
+  /** The calls of the active run, with what their commands have written. */
+  calls: ReadonlyMap<string, { shellOutput?: string }>;
   subagentMessages(toolCallId: string): Promise<readonly ThreadMessage[]>;
   /** Messages of a subagent, as rows. A call shows them, and they have calls. */
   showMessages(messages: readonly ThreadMessage[], agentName: string): ReactNode;

@@ -4,10 +4,13 @@ import { formatShort, formatValue } from "../format.ts";
 import { Badge, type Tone } from "../ui/badge.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Icon } from "../ui/icon.tsx";
-import { useApproval } from "./actions.tsx";
+import { useActions, useApproval } from "./actions.tsx";
 import { ApprovalForm } from "./approval-form.tsx";
+import { ChangeCard } from "./change-card.tsx";
 import { PlanText, toPlan } from "./plan-form.tsx";
+import { plainOutput } from "./shell-output.ts";
 import { SubagentThread } from "./subagent-thread.tsx";
+import { OutputBox } from "./terminal-card.tsx";
 
 interface Look {
   tone?: Tone;
@@ -58,6 +61,10 @@ export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
         </div>
       )}
       {call.toolName === "subagent" && <SubagentThread toolCallId={call.toolCallId} args={args} />}
+      {call.state !== "result" && <SessionOutput toolCallId={call.toolCallId} />}
+      {call.state === "result" && !call.isError && EDITS.test(call.toolName) && (
+        <SessionChange toolCallId={call.toolCallId} />
+      )}
       {approval && (
         <div className="tool-call-body">
           <ApprovalForm approval={approval} />
@@ -65,6 +72,21 @@ export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
       )}
     </div>
   );
+}
+
+const EDITS = /^mastra_workspace_(?:write_file|edit_file|delete|mkdir)$/;
+
+/** The messages of a session leave out what a call announced, so its change is looked up. */
+function SessionChange({ toolCallId }: { toolCallId: string }): ReactNode {
+  const { thread } = useActions();
+  return thread.inSession && <ChangeCard toolCallId={toolCallId} />;
+}
+
+/** What a command has written, while it runs. */
+function SessionOutput({ toolCallId }: { toolCallId: string }): ReactNode {
+  const output = useActions().thread.inSession?.calls.get(toolCallId)?.shellOutput;
+  const shown = useMemo(() => output && plainOutput(output), [output]);
+  return <OutputBox output={shown} />;
 }
 
 /** What a call is about: of tools that every session has in words, of others as it is. */

@@ -193,7 +193,8 @@ export class WorkspaceSkills {
 
   async #bytesIn(skillName: string, folder: SkillFolder, path: string): Promise<string | Buffer | null> {
     const skill = await this.#require(skillName);
-    const inside = path.startsWith(`${folder}/`) ? path : `${folder}/${path}`;
+    const inside = normalize(path.startsWith(`${folder}/`) ? path : `${folder}/${path}`);
+    if (!inside.startsWith(`${folder}/`)) return null;
     try {
       return await this.#readIn(skill, inside);
     } catch (error) {

@@ -255,5 +255,5 @@ test("refuses to undo a change to a file that has changed since", async () => {
   await files.writeFile("0.md", "by hand");
   const { status, body } = await call("changes/call/undo", "ann", "POST");
   expect(status).toBe(409);
-  expect(body["message"]).toBe("0.md cannot be put back: it has changed since.");
+  expect(body["message"]).toBe("0.md cannot be restored: it has changed since.");
 });

@@ -13,6 +13,7 @@ import { runChat, type RunChatFlags } from "./chat/run-chat.ts";
 import { chooseModel } from "./choose-model.ts";
 import { codeController } from "./code/code-controller.ts";
 import { TrustedFolders } from "./code/trusted-folders.ts";
+import { demoCoder } from "./demo/demo-coder.ts";
 import { toUrl } from "./storage-url.ts";
 
 export interface CodeFlags extends RunChatFlags {
@@ -22,7 +23,8 @@ export interface CodeFlags extends RunChatFlags {
 /** `selvedge code`: a coding agent for a folder, on the terminal of this process. */
 export async function runCodeCommand(given: string, flags: CodeFlags): Promise<number> {
   const folder = await realFolder(given);
-  const choice = await chooseModel(flags.model, process.env);
+  const found = await chooseModel(flags.model, process.env);
+  const choice = found.scripted ? { ...found, model: demoCoder() } : found;
   await resolveModel(choice.model);
   const store = await storeOf(folder);
   const storage = new LibSQLStore({ url: toUrl(store ?? ":memory:") });
@@ -32,12 +34,12 @@ export async function runCodeCommand(given: string, flags: CodeFlags): Promise<n
   const { sandbox } = await workspace.getInfo();
   const bounds =
     sandbox?.isolation === undefined
-      ? "only reads, because you have not trusted this folder. Nothing is stored"
+      ? "The agent only reads, because this folder is not trusted. Nothing is stored"
       : sandbox.isolation === "none"
-        ? "no sandbox works here, so every command asks and runs with your rights"
-        : `commands run in ${sandbox.isolation === "bwrap" ? "bubblewrap" : "seatbelt"}, without network`;
+        ? "No sandbox works here: commands run with all your rights"
+        : `Commands run in ${sandbox.isolation === "bwrap" ? "bubblewrap" : "seatbelt"}, without network`;
   const wanted = { controllerId: "code", sessionId: undefined, threadId: undefined, resourceId: "local" };
-  const open: OpenChat = await openHostChat(mastra, wanted, `${choice.name}, ${choice.why}; ${bounds}`);
+  const open: OpenChat = await openHostChat(mastra, wanted, `with ${choice.name}: ${choice.why}. ${bounds}`);
   return runChat(
     {
       ...open,
@@ -97,8 +99,8 @@ async function asksForTrust(folder: string, folders: TrustedFolders): Promise<bo
   if (!stdin.isTTY || !stdout.isTTY) return false;
   stdout.write(`${printable(folder)} is new to Selvedge.
 
-If you trust it, the agent follows its AGENTS.md, can change its files and can run
-commands in it. It asks before each change and each command.
+If you trust it, the agent follows its AGENTS.md, can change its files
+and can run commands in it. It asks before each change and each command.
 If you do not, the agent only reads.
 
 `);

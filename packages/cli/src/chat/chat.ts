@@ -260,6 +260,8 @@ export class Chat {
         if (AgentError.is(event.error, "already-decided")) return;
         if (AgentError.is(event.error, "not-found") && this.#answered.size > 0) return;
         return this.fail(event.error);
+      case "workspace_error":
+        return this.fail(event.error);
       case "info":
         return this.say(event.message);
       case "agent_start":

@@ -19,7 +19,7 @@ export function describeCall({ name, args, status, result }: ShownCall): string 
   if (status === "running") return called();
   if (status === "waiting") return `${called(SHORT)} · waiting for you`;
   if (status === "stopped") return `${called(SHORT)} · stopped`;
-  if (isCommand(args) && typeof result === "string") return called();
+  if (hasOutput(args, status, result)) return called();
   return `${called(SHORT)} → ${describeResult(result)}`;
 }
 
@@ -27,18 +27,26 @@ const SHORT = 36;
 const OUTPUT_LINES = 8;
 
 /** The last lines of what a command printed. They stand below its call. */
-export function outputOf({ args, result }: ShownCall): string[] {
-  return isCommand(args) && typeof result === "string" ? lastLines(result) : [];
+export function outputOf({ args, status, result }: ShownCall): string[] {
+  return hasOutput(args, status, result) ? lastLines(result as string) : [];
+}
+
+/** Whether a command ended with an exit code other than 0. */
+export function hasExitCode(args: unknown, result: unknown): boolean {
+  const { command } = Object(args) as { command?: unknown };
+  return typeof command === "string" && typeof result === "string" && /^Exit code: .+$(?![^])/m.test(result);
+}
+
+function hasOutput(args: unknown, status: ShownCall["status"], result: unknown): boolean {
+  const { command } = Object(args) as { command?: unknown };
+  const isText = typeof command === "string" && typeof result === "string";
+  return isText && (status === "done" || hasExitCode(args, result));
 }
 
 export function lastLines(output: string): string[] {
   const lines = printable(output).trimEnd().split("\n");
   const rest = lines.length - OUTPUT_LINES;
   return rest <= 0 ? lines : [`… ${rest} more lines`, ...lines.slice(-OUTPUT_LINES)];
-}
-
-function isCommand(args: unknown): boolean {
-  return typeof (Object(args) as { command?: unknown }).command === "string";
 }
 
 export function describeResult(result: unknown): string {

@@ -6,7 +6,7 @@ import type {
 } from "@selvedge/protocol/session";
 import type { DiffLine } from "@selvedge/protocol";
 import { oneLine, printable } from "./printable.ts";
-import type { ShownCall } from "./tool-call.ts";
+import { hasExitCode, type ShownCall } from "./tool-call.ts";
 
 /** A piece of a conversation, ready to be shown. */
 export type Block = (
@@ -177,7 +177,8 @@ export class Transcript {
     const call = { id, name, args, ...(diff && { diff }) };
     if (answer) {
       const { result, isError } = answer;
-      const failed = isError || (Object(result) as { isError?: unknown }).isError === true;
+      const { isError: saysSo } = Object(result) as { isError?: unknown };
+      const failed = isError || saysSo === true || hasExitCode(args, result);
       return { ...call, status: failed ? "failed" : "done", result };
     }
     const waits = pendingApprovals.has(id) || pendingSuspensions.has(id);

@@ -5,7 +5,6 @@ import type { Storage } from "@selvedge/core/storage";
 import { LocalFilesystem, LocalSandbox, Workspace, WORKSPACE_TOOLS } from "@selvedge/core/workspace";
 import { Memory } from "@selvedge/memory";
 import type { ModelChoice } from "../choose-model.ts";
-import { demoCoder } from "../demo/demo-coder.ts";
 
 export interface CodeOptions {
   folder: string;
@@ -16,7 +15,6 @@ export interface CodeOptions {
 }
 
 const PREFIX = "mastra_workspace_";
-const DEMO_MODEL = "selvedge/demo";
 
 /** The tools that do not only read, by the names the model sees. */
 const CATEGORIES: Readonly<Record<string, ToolCategory>> = {
@@ -32,7 +30,8 @@ const TOOL_NAMES = Object.values(WORKSPACE_TOOLS)
   .map((name) => name.slice(PREFIX.length));
 const READING = TOOL_NAMES.filter((name) => CATEGORIES[name] === undefined);
 const PLANNING = ["ask_user", "submit_plan", "task_write", "task_update", "task_complete", "task_check"];
-const SECRETS = [".env", ".env.*", "*/.env", "*/.env.*", "*.pem", "*.key", "*id_rsa", "*id_ed25519"];
+/** A rule for a category also allows what its tools would ask about themselves. */
+const SECRETS = ["*.env*", "*.pem", "*.key", "*id_rsa*", "*id_ed25519*", "*.npmrc", "*.netrc"];
 
 const INSTRUCTIONS = `You are a coding agent in a terminal. You work on the project in the workspace.
 Read a file before you change it, and make small changes. Run the project's tests after a change.
@@ -63,7 +62,7 @@ export async function codeController({ folder, isTrusted, choice, storage }: Cod
     model: choice.model,
     memory: new Memory({ storage, options: { lastMessages: 40, threads: { generateTitle: true } } }),
   });
-  const defaultModelId = choice.scripted ? DEMO_MODEL : choice.name;
+  const defaultModelId = choice.scripted ? "selvedge/demo" : choice.name;
   const controller = new AgentController({
     id: "code",
     storage,
@@ -95,7 +94,7 @@ export async function codeController({ folder, isTrusted, choice, storage }: Cod
         ...Object.fromEntries(SECRETS.map((pattern) => [`read_file(${pattern})`, "ask" as const])),
       },
     },
-    resolveModel: (modelId) => (modelId === DEMO_MODEL ? demoCoder() : modelId),
+    resolveModel: (modelId) => (modelId === defaultModelId ? choice.model : modelId),
   });
   return { controller, workspace };
 }

@@ -29,15 +29,13 @@ export function demoCoder({ wordDelayMs = 20 }: { wordDelayMs?: number } = {}): 
 const WHAT_I_AM =
   "I am a scripted model: no language model is configured, so I follow fixed steps. Set OPENAI_API_KEY or another provider's key, or pass --model, to work with a real one.";
 const LINE = "This line was added by the scripted model of `selvedge code`.";
-const READABLE = /(?:^|\s)((?:README|NOTES)\S*\.(?:md|txt)|\S+\.(?:md|txt))\s*$/im;
 
 function nextStep(prompt: Prompt, tools: ReadonlySet<string>): DemoStep {
   const at = prompt.findLastIndex(
     (message) => message.role === "user" && !/^<(state|tasks)\b/.test(toText(message)),
   );
   const wish = at < 0 ? "" : toText(prompt[at]!);
-  if (prompt.some(({ role, content }) => role === "system" && /^Write a title\b/.test(String(content))))
-    return { text: wish.slice(0, 48) };
+  if (says(prompt, /^Write a title\b/)) return { text: wish.slice(0, 48) };
   const results = resultsIn(prompt.slice(at + 1));
   const command = /^run\s+(.+)/is.exec(wish)?.[1];
   const find = (tool: string): Result | undefined => results.findLast((result) => result.tool === tool);
@@ -48,8 +46,9 @@ function nextStep(prompt: Prompt, tools: ReadonlySet<string>): DemoStep {
       ? call(`I will run that if you let me.`, "execute_command", { command })
       : { text: "I cannot run commands here. Trust this folder, and use build mode." };
   const listed = find("list_files");
-  if (!listed) return call(`${WHAT_I_AM}\n\nI will look around first.`, "list_files", { path: "." });
-  const path = READABLE.exec(listed.text)?.[1];
+  if (!listed)
+    return call(`${WHAT_I_AM}\n\nI will look around first.`, "list_files", { path: ".", maxDepth: 1 });
+  const path = pickFile(listed.text);
   const read = find("read_file");
   if (path !== undefined && !read)
     return call(`I will read ${path}.`, "read_file", { path, showLineNumbers: false });
@@ -65,7 +64,7 @@ function nextStep(prompt: Prompt, tools: ReadonlySet<string>): DemoStep {
         )
       : { text: aboutEdit(edit) };
   }
-  if (tools.has("submit_plan") && !tools.has("edit_file") && tools.has("ask_user") && !find("submit_plan"))
+  if (says(prompt, /You are in plan mode/) && !find("submit_plan"))
     return call("This is what I would do.", "submit_plan", {
       title: "A first edit",
       plan: `1. Add a line to ${path ?? "NOTES.md"}. You see the diff first.\n2. Run a command to check it.`,
@@ -82,6 +81,11 @@ function nextStep(prompt: Prompt, tools: ReadonlySet<string>): DemoStep {
         content: `# Notes\n\n${LINE}\n`,
       })
     : call("I propose this edit.", "edit_file", { path, old_string: line, new_string: `${line}\n\n${LINE}` });
+}
+
+/** Whether a system message says something. */
+function says(prompt: Prompt, words: RegExp): boolean {
+  return prompt.some(({ role, content }) => role === "system" && words.test(String(content)));
 }
 
 function aboutEdit(edit: Result | undefined): string {
@@ -142,4 +146,10 @@ function toText(message: Prompt[number]): string {
     .join(" ")
     .trim();
   return /^<user\b[^>]*>([\s\S]*)<\/user>$/.exec(text)?.[1] ?? text;
+}
+
+/** A text file to show an edit on, the README if there is one. */
+function pickFile(listing: string): string | undefined {
+  const files = listing.match(/\b[\w.-]+\.(?:md|txt)$/gm) ?? [];
+  return files.find((name) => /^readme/i.test(name)) ?? files.find((name) => name !== "AGENTS.md");
 }

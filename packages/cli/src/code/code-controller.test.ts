@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Session } from "@selvedge/core/agent-controller";
 import { InMemoryStore } from "@selvedge/core/storage";
-import { type Script, type ScriptedModel, scriptedModel } from "@selvedge/testing";
+import { type ScriptedModel, type ScriptedReply, scriptedModel } from "@selvedge/testing";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { codeController } from "./code-controller.ts";
 
@@ -15,9 +15,13 @@ async function newFolder(): Promise<string> {
 
 async function open(
   folder: string,
-  { isTrusted = true, script = ["Done."] }: { isTrusted?: boolean; script?: Script } = {},
+  { isTrusted = true, script = [] }: { isTrusted?: boolean; script?: (string | ScriptedReply)[] } = {},
 ): Promise<{ session: Session; model: ScriptedModel }> {
-  const model = scriptedModel(script);
+  const replies = [...script];
+  // Threads get titles from the same model.
+  const model = scriptedModel(({ prompt }) =>
+    JSON.stringify(prompt[0]).includes("Write a title") ? "A title" : (replies.shift() ?? "Done."),
+  );
   const choice = { model, name: "a model", why: "" };
   const { controller } = await codeController({ folder, isTrusted, choice, storage: new InMemoryStore() });
   onTestFinished(() => controller.destroy());
@@ -76,10 +80,10 @@ describe("codeController", () => {
     ["read_file", { path: "config/prod.env.local" }, undefined],
   ])("asks before %s %j", async (toolName, input, reason) => {
     const { session } = await open(await newFolder(), { script: [{ toolCalls: [{ toolName, input }] }] });
-    await session.sendMessage({ content: "go" });
-    const asked = session.displayState.get().pendingApproval;
-    expect(asked).toMatchObject({ toolName, args: input });
-    if (reason) expect(asked?.reason).toMatch(reason);
+    await session.steer({ content: "go" });
+    const asked = () => session.displayState.get().pendingApproval;
+    await expect.poll(asked).toMatchObject({ toolName, args: input });
+    if (reason) expect(asked()?.reason).toMatch(reason);
   });
 
   it("reads other files without asking", async () => {

@@ -50,7 +50,7 @@ describe.skipIf("missing" in pty)("selvedge code on a terminal", () => {
     const first = await code();
     await first.shows("Do you trust this folder? [y/N]");
     first.type("\r");
-    await first.shows("this folder is not trusted");
+    await first.shows("not trusted. Nothing is stored.");
     await first.isIdle();
     first.type("hello\r");
     await first.shows("I can only read here.");

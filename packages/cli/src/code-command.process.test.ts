@@ -35,7 +35,7 @@ function code(
   });
 }
 
-describe.concurrent("selvedge code", () => {
+describe("selvedge code", () => {
   it("only reads where nobody can say whether to trust the folder, and stores nothing", async () => {
     const { folder, home } = await newPlace();
     // What came with the folder does not count.

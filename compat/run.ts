@@ -3,7 +3,7 @@
  * Runs the same programs on the reference from npm and on Selvedge under the alias, and compares what they return.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 
@@ -16,7 +16,7 @@ interface Line {
 }
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
-const only = process.argv.slice(2).filter((word) => word !== "--all");
+const only = process.argv.slice(2).filter((word) => !word.startsWith("--"));
 
 if (!existsSync(new URL("node_modules", import.meta.url))) {
   process.stderr.write("Installing the reference from npm …\n");
@@ -27,11 +27,13 @@ const reference = resultsOf("reference");
 const ours = resultsOf("ours");
 const marks = { same: "✓", "on purpose": "≠", missing: "…", unexplained: "✗" };
 const counts = { same: 0, "on purpose": 0, missing: 0, unexplained: 0 };
+const rows: [name: string, reason: string][] = [];
 for (const name of new Set([...reference.keys(), ...ours.keys()])) {
   const theirs = reference.get(name) ?? { name, failed: "did not run" };
   const mine = ours.get(name) ?? { name, failed: "did not run" };
   const verdict = compare(theirs, mine);
   counts[verdict] += 1;
+  if (verdict === "on purpose" || verdict === "missing") rows.push([name, theirs.reason!]);
   console.log(`${marks[verdict]} ${name}`);
   if (verdict === "unexplained")
     console.log(
@@ -42,12 +44,33 @@ for (const name of new Set([...reference.keys(), ...ours.keys()])) {
 const listed = Object.entries(counts).map(([verdict, count]) => `${count} ${verdict}`);
 console.log(`\n${reference.size} probes: ${listed.join(", ")}`);
 process.exitCode = counts.unexplained > 0 ? 1 : 0;
+if (process.argv.includes("--write")) writeTable();
 
 function compare(theirs: Line, mine: Line): keyof typeof counts {
   const equal = isDeepStrictEqual(withoutReason(theirs), withoutReason(mine));
   if (equal) return theirs.reason === undefined ? "same" : "unexplained";
   if (theirs.reason === undefined) return "unexplained";
   return theirs.missing ? "missing" : "on purpose";
+}
+
+/** Puts the differences into docs/switching.md. */
+function writeTable(): void {
+  const page = new URL("../docs/switching.md", import.meta.url);
+  const { dependencies } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8")) as {
+    dependencies: Record<string, string>;
+  };
+  const date = new Date().toISOString().slice(0, 10);
+  const total = `${date}, @mastra/core ${dependencies["@mastra/core"]}: ${reference.size} programs, ${counts.same} the same, ${counts["on purpose"]} different on purpose, ${counts.missing} missing.`;
+  const table = [
+    "| Program | Here |",
+    "| --- | --- |",
+    ...rows.map(([name, reason]) => `| ${name} | ${reason} |`),
+  ];
+  const block = `<!-- compat -->\n${total}\n\n${table.join("\n")}\n<!-- end -->`;
+  writeFileSync(
+    page,
+    readFileSync(page, "utf8").replace(/<!-- compat -->[^]*?<!-- end -->/, () => block),
+  );
 }
 
 function resultsOf(side: "reference" | "ours"): Map<string, Line> {

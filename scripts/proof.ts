@@ -22,6 +22,8 @@ Exits with 1 when something was found.`;
 const ROUNDS: Record<TrialName, number> = {
   worlds: 50_000,
   traces: 200,
+  "om-worlds": 20_000,
+  "om-kills": 150,
   kills: 500,
   dispatches: 150,
   edits: 500,
@@ -29,6 +31,7 @@ const ROUNDS: Record<TrialName, number> = {
   takeovers: 100,
   pauses: 200,
   "server-faults": 120,
+  failovers: 8,
   sessions: 20,
   losses: 400,
   races: 6_000,

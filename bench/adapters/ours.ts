@@ -10,7 +10,7 @@ const RESOURCE = "bench-user";
 export default {
   name: "ours",
   peer: PEER,
-  cases: ["a", "b", "c", "d", "e", "f", "g", "i", "j"],
+  cases: ["a", "b", "c", "d", "e", "f", "g", "i", "j", "k"],
   packages: ["@selvedge/core", "@selvedge/memory", "@selvedge/libsql", "@selvedge/mcp"],
   entry: ["@selvedge/core/agent", "@selvedge/core/tools", "zod"],
   storeEntry: ["@selvedge/memory", "@selvedge/libsql"],

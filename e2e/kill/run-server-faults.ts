@@ -1,7 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { cuttingProxy } from "@selvedge/testing";
-import pg from "pg";
-import { type PostgresServer, startPostgres } from "../../packages/pg/src/__fixtures__/embedded-server.ts";
+import { startPostgres } from "../../packages/pg/src/__fixtures__/embedded-server.ts";
 import { ChildHandle } from "./child-handle.ts";
 import { postgresStore } from "./postgres-store.ts";
 import { Session } from "./session.ts";
@@ -56,7 +55,7 @@ export async function runServerFaults(options: {
   };
   const harm = async (): Promise<void> => {
     if (options.harm === "crash") return server.crash(random.between(0, 1_500));
-    if (options.harm === "terminate") return terminateAll(server);
+    if (options.harm === "terminate") return void (await server.query(TERMINATE_ALL));
     // Opening a connection takes about 500 bytes of answers, a commit a few hundred in each direction.
     proxy.limit = () => random.between(1, 4_000);
     proxy.requestLimit = () => random.between(1, 12_000);
@@ -97,11 +96,5 @@ export async function runServerFaults(options: {
   }
 }
 
-async function terminateAll({ connectionString }: PostgresServer): Promise<void> {
-  const client = new pg.Client({ connectionString });
-  await client.connect();
-  await client.query(
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'",
-  );
-  await client.end();
-}
+const TERMINATE_ALL =
+  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'";

@@ -1,5 +1,6 @@
 import { assemble, MESSAGES, OM_RECORDS } from "@selvedge/core/storage";
 import type { ScriptedCall } from "@selvedge/testing";
+import { currentRun } from "../../packages/core/src/run/current-run.ts";
 import { ACTORS } from "../../packages/core/src/storage/thread-tables.ts";
 import type { SimProcess } from "../../packages/testing/src/simulator/sim-process.ts";
 import type { OmStage } from "./simulate-om.ts";
@@ -29,8 +30,8 @@ export async function checkOmPrompt(
     { table: OM_RECORDS, where: { thread_id: key } },
     { table: MESSAGES, where: { thread_id: threadId }, orderBy: [{ column: "seq" }] },
   ]);
-  // A process that has lost the thread and does not know it yet: nothing that it does counts.
-  if (actor?.owner !== process.name) return;
+  // A run that has lost the thread and does not know it yet: nothing that it does counts.
+  if (actor?.owner !== process.name || actor.run_id !== currentRun()?.spec.runId) return;
   const record = records.find(({ source }) => source === "");
   const part = records.find(({ source }) => source === (scope === "thread" ? "" : threadId));
   const begin = Math.max(part?.cursor_seq ?? 0, part?.shown_seq ?? 0);

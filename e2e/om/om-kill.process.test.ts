@@ -47,7 +47,7 @@ describe("a process that is killed in the middle of its memory's work", () => {
     await rm(folder, { recursive: true });
   });
 
-  it("leaves nothing behind that the next one does not finish, once", async () => {
+  it("is continued by the next process, which stores each result once", async () => {
     let turn = 0;
     let kills = 0;
     for (const kill of POINTS) {
@@ -92,7 +92,7 @@ describe("a process that is killed in the middle of its memory's work", () => {
       expect(new Set(cycles).size).toBe(cycles.length);
     }
     expect(await waitingEvents(storage)).toBe(0);
-    // Each result is told once, and numbers have no gap.
+    // Each result is announced once, and numbers have no gap.
     const rows = await storage.select({
       table: EVENTS,
       where: { thread_id: "t" },

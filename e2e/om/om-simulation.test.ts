@@ -14,7 +14,7 @@ describe("simulated worlds with observational memory", () => {
       expect(reached.get(state) ?? 0, state).toBeGreaterThan(0);
   });
 
-  it.each(PLANTED_OM_FAULTS)("find out when $name", async (planted) => {
+  it.each(PLANTED_OM_FAULTS)("detect that $name", async (planted) => {
     let found: string | undefined;
     for (let seed = 1; seed <= 200 && found === undefined; seed++)
       found = (await simulateOm(seed, { planted })).violation?.message;

@@ -25,7 +25,7 @@ describe("two processes with one store", () => {
     await rm(folder, { recursive: true });
   });
 
-  it("make each observation once, and tell it once", async () => {
+  it("make each observation once, and announce it once", async () => {
     const both = [0, 1].map((which) =>
       runOmChild({ url, from: which * 1_000, turns: ROUNDS / 2, observerMs: 20 }),
     );
@@ -51,7 +51,7 @@ describe("two processes with one store", () => {
       .filter(({ type }) => type.startsWith("data-om-") && type !== "data-om-status")
       .map(({ type, data }) => `${type} ${data?.cycleId}`);
     expect(new Set(told).size).toBe(told.length);
-    // A job that a run waited for is told as an observation, any other as buffering.
+    // A job that a run waited for is announced as an observation, any other as buffering.
     const names = told.map((one) => one.replace(/data-om-(observation|buffering)-/, ""));
     for (const { cycle_id } of chunks) {
       const start = names.indexOf(`start ${cycle_id}`);

@@ -67,7 +67,7 @@ export const PLANTED_OM_FAULTS: readonly PlantedFault[] = [
     ),
   },
   {
-    name: "a reflection takes a chunk along that it did not read",
+    name: "a reflection replaces a chunk that it did not read",
     commit: on("update", CHUNKS, (write) =>
       write.set?.["state"] === "past"
         ? { ...write, where: { thread_id: write.where["thread_id"], state: "active" } }
@@ -83,7 +83,7 @@ export const PLANTED_OM_FAULTS: readonly PlantedFault[] = [
       })(writes),
   },
   {
-    name: "the coverage does not move on with a chunk",
+    name: "a chunk does not advance the coverage",
     commit: (writes, world) =>
       finishes(writes) && world.random.chance(0.3)
         ? on("update", RECORDS, (write) => {
@@ -94,7 +94,7 @@ export const PLANTED_OM_FAULTS: readonly PlantedFault[] = [
         : [...writes],
   },
   {
-    name: "a chunk that waited for its number is told again",
+    name: "a chunk that waited for its number is announced again",
     commit: on("delete", EVENTS, () => undefined),
   },
   {
@@ -114,14 +114,14 @@ export const PLANTED_OM_FAULTS: readonly PlantedFault[] = [
     ),
   },
   {
-    name: "a job that somebody died with is never taken over",
+    name: "the job of a dead process is never taken over",
     select: (query) =>
       query.table.name === JOBS && (query.where as { state?: unknown } | undefined)?.state === "running"
         ? { ...query, where: { ...query.where, id: "" } }
         : query,
   },
   {
-    name: "chunks that wait for a number are told by runs alone",
+    name: "chunks that wait for a number are announced by runs alone",
     select: (query) =>
       query.table.name === EVENTS && query.where === undefined ? { ...query, where: { id: "" } } : query,
   },

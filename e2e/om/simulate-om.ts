@@ -191,7 +191,7 @@ function startApp(
 function say(stage: OmStage, app: OmApp, memory: OmStage["threads"][number], maxSteps: number): void {
   const { world } = stage;
   const mark = `m-${world.nextNumber()};`;
-  world.note(() => `${app.process.name} is told ${mark} on ${memory.thread}`);
+  world.note(() => `${app.process.name} receives ${mark} on ${memory.thread}`);
   const input = `thread=${memory.thread} ${mark} ${WORDS}`;
   if (world.random.chance(0.5)) {
     app.agent.generate(input, { memory, maxSteps }).catch(() => {});

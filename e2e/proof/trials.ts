@@ -6,6 +6,7 @@ import { describeFailure, Random, runSimulation } from "@selvedge/testing/simula
 import { startPostgres } from "../../packages/pg/src/__fixtures__/embedded-server.ts";
 import { runSessionKills } from "../controller/run-session-kills.ts";
 import { runTwoServers } from "../controller/run-two-servers.ts";
+import { runFailovers } from "../failover/run-failovers.ts";
 import { libsqlStore } from "../kill/libsql-store.ts";
 import { postgresStore } from "../kill/postgres-store.ts";
 import { runDispatches } from "../kill/run-dispatches.ts";
@@ -15,6 +16,8 @@ import { runPauses } from "../kill/run-pauses.ts";
 import { HARMS, runServerFaults } from "../kill/run-server-faults.ts";
 import { runTakeovers } from "../kill/run-takeovers.ts";
 import { openStore, type StoreFactory } from "../kill/store-factory.ts";
+import { runOmKills } from "../om/run-om-kills.ts";
+import { simulateOm } from "../om/simulate-om.ts";
 import { runPowerLosses } from "../power/run-power-losses.ts";
 import { type Moment, runRaces } from "../race/run-races.ts";
 import { compareTraces } from "../traces/compare-traces.ts";
@@ -76,6 +79,35 @@ export const TRIALS = {
       });
       await server.stop();
       return { rounds: worlds, problems, figures: {} };
+    },
+  },
+  "om-worlds": {
+    title: "simulated worlds with observational memory",
+    batch: 250,
+    async run({ rounds, seed }, onRound) {
+      const problems: string[] = [];
+      let steps = 0;
+      for (let done = 0; done < rounds && problems.length < 3; done++) {
+        const world = await simulateOm(seed + done);
+        steps += world.steps;
+        if (world.violation) problems.push(`seed ${seed + done}: ${world.violation.message}`);
+        onRound(done + 1);
+      }
+      return { rounds, problems, figures: { steps } };
+    },
+  },
+  "om-kills": {
+    title: "kills in the work of observational memory",
+    batch: 30,
+    async run({ rounds, seed }, onRound) {
+      const folder = mkdtempSync(join(tmpdir(), "selvedge-om-"));
+      try {
+        const url = `file:${join(folder, "om.db")}`;
+        const { kills, problems } = await runOmKills({ url, rounds, seed, onRound });
+        return { rounds, problems, figures: { "at a point": kills } };
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
     },
   },
   kills: {
@@ -154,6 +186,22 @@ export const TRIALS = {
       const { harms, acknowledged, slowestMs, problems, skipped } = report;
       const figures = { [harm]: harms, acknowledged, "slowest ms": slowestMs };
       return { rounds, problems, figures, ...(skipped && { skipped }) };
+    },
+  },
+  failovers: {
+    title: "failovers to a standby",
+    batch: 2,
+    async run({ rounds, seed }, onRound) {
+      const isSynchronous = Math.floor(seed / 2) % 2 === 0;
+      const report = await runFailovers({ isSynchronous, rounds, seed, onRound });
+      const { failovers, acknowledged, lost, slowestPauseMs, problems, skipped } = report;
+      const figures = {
+        synchronous: isSynchronous ? failovers : 0,
+        acknowledged,
+        lost,
+        "slowest ms": slowestPauseMs,
+      };
+      return { rounds: failovers, problems, figures, ...(skipped && { skipped }) };
     },
   },
   sessions: {

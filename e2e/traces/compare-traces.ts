@@ -14,6 +14,8 @@ export async function compareTraces(options: {
   const { connectionString, seeds, from, onRound } = options;
   const problems: string[] = [];
   for (let seed = from; seed < from + seeds; seed++) {
+    // Once for the modules that are loaded on first use: that takes a while, and only the first time.
+    await traceOf(seed, new InMemoryStorage());
     const expected = await traceOf(seed, new InMemoryStorage());
     const others = {
       libSQL: new LibSQLStore({ url: ":memory:" }),

@@ -1,11 +1,14 @@
 import type { AskFlags } from "./ask-command.ts";
+import type { BuildFlags } from "./build-command.ts";
 import type { ChatFlags } from "./chat-command.ts";
 import type { CodeFlags } from "./code-command.ts";
 import type { CompactFlags } from "./compact-command.ts";
 import type { CreateFlags } from "./create-command.ts";
 import type { DevFlags } from "./dev-command.ts";
+import type { DoctorFlags } from "./doctor-command.ts";
 import type { IndexFlags } from "./index-command.ts";
 import type { MoveFlags } from "./move-command.ts";
+import type { StartFlags } from "./start-command.ts";
 
 export interface CliCommand<Flags extends object = object> {
   /** The name and the arguments, as commander writes them: `<required>`, `[optional]`, `<many...>`. */
@@ -15,6 +18,8 @@ export interface CliCommand<Flags extends object = object> {
   readonly options: readonly CliOption[];
   /** Shown below the options. */
   readonly help?: string;
+  /** The exit code for wrong arguments, where 1 means something else. */
+  readonly badUse?: number;
   /** Loads the command on first use, so that `--help` stays fast. Returns the exit code. */
   run(args: readonly string[], flags: Flags): Promise<number>;
 }
@@ -52,6 +57,41 @@ Without a project, a demo agent is served. --model and --storage apply to it.
 
 ${MODEL_HELP}`,
     run: async ([entry], flags) => (await import("./dev-command.ts")).runDevCommand(entry, flags),
+  }),
+  command<BuildFlags>({
+    usage: "build [entry]",
+    summary: "Write a folder that serves the project with plain Node.",
+    options: [
+      ["-o, --output <folder>", "the folder, replaced if it is from an earlier build", ".selvedge/output"],
+      NO_COLOR,
+    ],
+    help: `The folder has the project's code without types, a package.json with the packages it needs, and
+start.mjs. .env is not copied.
+
+  selvedge build
+  cd .selvedge/output && npm install && node start.mjs`,
+    run: async ([entry], flags) => (await import("./build-command.ts")).runBuildCommand(entry, flags),
+  }),
+  command<StartFlags>({
+    usage: "start [folder]",
+    summary: "Serve a built folder or a project, without the studio and without watching.",
+    options: [
+      ["-p, --port <number>", "the port; by default PORT, or that of the project"],
+      ["--host <address>", "the address to listen on; by default HOST, or that of the project"],
+    ],
+    help: `The project sets its port and address in \`server\` of new Mastra(). Otherwise it is 4111 on
+127.0.0.1. An address that others can reach needs \`server.auth\`. SIGTERM closes the server, then the host.`,
+    run: async ([folder = "."], flags) => (await import("./start-command.ts")).runStartCommand(folder, flags),
+  }),
+  command<DoctorFlags>({
+    usage: "doctor [folder]",
+    summary: "Show what of a project for Mastra works, differs or is missing here.",
+    options: [["--json", "print one JSON object"], NO_COLOR],
+    help: `Reads package.json and the source files, and runs none of them. The exit code is 1 if something is
+missing, and 2 if there is no project to read.`,
+    badUse: 2,
+    run: async ([folder = "."], flags) =>
+      (await import("./doctor-command.ts")).runDoctorCommand(folder, flags),
   }),
   command<CreateFlags>({
     usage: "create <name>",

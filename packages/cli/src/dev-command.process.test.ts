@@ -86,6 +86,51 @@ describe("selvedge dev", () => {
     await command.says(/exports agents\. Export the host: export const mastra = new Mastra/);
   });
 
+  it("serves a project that imports types without saying so", async () => {
+    const folder = await projectWith({
+      "src/mastra/index.ts": [
+        'import { Mastra, MastraConfig } from "@selvedge/core";',
+        'import { Shape } from "./shape";',
+        "const config: MastraConfig & Shape = { logger: false };",
+        "export const mastra = new Mastra(config);",
+      ].join("\n"),
+      "src/mastra/shape.ts": "export interface Shape { color?: string }",
+    });
+    await dev(folder).says(/Selvedge is at http/);
+  });
+
+  it.each([
+    [
+      'import { OpenAIVoice } from "@mastra/voice-openai";',
+      "@mastra/voice-openai has no counterpart. Voice is not available. Call the provider's own package.",
+    ],
+    [
+      'import { createStep } from "@selvedge/core/workflows";',
+      "@selvedge/core/workflows does not exist. Workflows are not available yet.",
+    ],
+    [
+      'import { Memory } from "@mastra/memory";',
+      '@mastra/memory is not installed. Write "@mastra/memory": "npm:@selvedge/memory@^VERSION" into package.json, and run npm install.',
+    ],
+    ['import { Nothing } from "@selvedge/core/agent";', "@selvedge/core/agent exports no value Nothing."],
+  ])("says in one sentence where a project imports what does not exist: %s", async (code, about) => {
+    const folder = await projectWith({
+      "src/mastra/index.ts": 'export * from "./more.ts";',
+      "src/mastra/more.ts": `// one\n${code}\nconsole.log(${/\w+(?= })/.exec(code)![0]});`,
+    });
+    const command = dev(folder);
+    await command.says(/Waiting for a file to change/);
+    expect(command.output.replace(/@\^[^"]+/, "@^VERSION")).toBe(
+      `${join(folder, "src/mastra/more.ts")}:2: ${about} \`selvedge doctor\` lists everything that is missing.\n` +
+        "Waiting for a file to change …\n",
+    );
+  });
+
+  it("shows the stack of other failures", async () => {
+    const command = dev(await projectWith({ "src/mastra/index.ts": 'import "no-such-package";' }));
+    await command.says(/Cannot find package 'no-such-package'[^]*\n    at /);
+  });
+
   it("reads .env before the project", async () => {
     const folder = await projectWith({
       "src/mastra/index.ts": host("", 'process.env["WHO"] ?? "nobody"'),

@@ -23,16 +23,17 @@ export interface FoundDocuments {
 
 /**
  * The documents below a folder. Links are not followed, and Git's own folder is never read. Unless `all` is set, hidden
- * files, dependencies, build output and what `.gitignore` files name are left out.
+ * files, dependencies, build output and what `.gitignore` files name are left out. Stops at `limit` documents.
  */
 export async function findDocuments(
   folder: string,
-  { all = false }: { all?: boolean } = {},
+  { all = false, limit = Infinity }: { all?: boolean; limit?: number } = {},
 ): Promise<FoundDocuments> {
   const found: FoundDocuments = { paths: [], leftOut: 0, unreadable: new Map() };
   const toPath = (path: string): string => relative(folder, path).split(sep).join("/");
   const visit = async (path: string, rules: IgnoreRules): Promise<void> => {
     for (const entry of await readdir(path, { withFileTypes: true })) {
+      if (found.paths.length >= limit) return;
       const inside = join(path, entry.name);
       if (entry.name === ".git" || !isCandidate(entry)) continue;
       if (!all && isLeftOut(entry, inside, rules)) {

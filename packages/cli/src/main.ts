@@ -35,14 +35,15 @@ export async function main(
       exitCode = await run(command.args, command.opts());
     });
   }
+  const badUse = COMMANDS.find(({ usage }) => usage.split(" ")[0] === argv[2])?.badUse ?? 1;
   try {
     await program.parseAsync(argv);
     return exitCode;
   } catch (error) {
     // Commander has already printed the error, or the help that was asked for.
-    if (error instanceof CommanderError) return error.exitCode;
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : badUse;
     stderr.write(`selvedge: ${printable(errorMessage(error))}\n`);
-    return 1;
+    return badUse;
   }
 }
 

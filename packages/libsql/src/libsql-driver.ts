@@ -250,12 +250,15 @@ export class LibSQLDriver implements StorageDriver {
     const cells = encodeNewRow(table, row);
     const { auto } = table;
     const { statement, params } = this.#sql.insert(table, cells, onConflict);
-    // An upsert that updates does not change the last row id, so the statement returns the number.
-    if (auto !== undefined && onConflict === "update")
-      return (result) => add(result, 1, statement.row(params)![0] as number);
+    // An upsert that updates does not change the last row id, so the number must be looked up.
+    const find =
+      auto !== undefined && onConflict === "update"
+        ? this.#sql.select({ table, columns: [auto], limit: 1 }, keyOf(table, cells))
+        : undefined;
     return (result) => {
       const { changes, lastInsertRowid } = statement.run(params);
-      add(result, changes, auto !== undefined && changes > 0 ? Number(lastInsertRowid) : undefined);
+      if (find) add(result, 1, find.statement.row(find.params)![0] as number);
+      else add(result, changes, auto !== undefined && changes > 0 ? Number(lastInsertRowid) : undefined);
     };
   }
 

@@ -194,7 +194,6 @@ function insertText(table: Table, columns: readonly string[], onConflict: Confli
       (column) => `${quote(column)} = excluded.${quote(column)}`,
     );
     text += `DO UPDATE SET ${set.join(", ")}`;
-    if (table.auto !== undefined) text += ` RETURNING ${quote(table.auto)}`;
   }
   return text;
 }

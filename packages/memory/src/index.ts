@@ -54,7 +54,8 @@ export {
   type ObservationalMemoryConfig,
   type OmThread,
 } from "./observational/observational-memory.ts";
-export type { OmChunkView, OmGeneration, OmJobView, OmView } from "./observational/om-view.ts";
+export type { OmChunkView, OmGeneration, OmJobView, OmView } from "./observational/om-inspection.ts";
+export { ObservationalMemoryProcessor } from "./observational/observational-memory-processor.ts";
 export { getObservationsAsOf } from "./observational/observations-as-of.ts";
 export {
   type ConversationSummary,

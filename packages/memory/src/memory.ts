@@ -43,6 +43,7 @@ import {
 } from "./memory-settings.ts";
 import { MessageIndex } from "./message-index.ts";
 import { resolveOmConfig } from "./observational/om-config.ts";
+import { NoteIndex } from "./observational/note-index.ts";
 import { OmEngine } from "./observational/om-engine.ts";
 import { checkOverrides } from "./observational/om-limits.ts";
 import { type MemoryContext, ObservationalMemory } from "./observational/observational-memory.ts";
@@ -75,6 +76,7 @@ export class Memory implements MastraMemory {
   readonly #system: System;
   readonly #warn: Warn;
   readonly #om: OmEngine | undefined;
+  readonly #notes: NoteIndex | undefined;
   #storage: Storage | undefined;
 
   constructor(options: MemoryOptions = {}) {
@@ -90,6 +92,7 @@ export class Memory implements MastraMemory {
     this.#om =
       config &&
       new OmEngine({
+        index: () => this.#notes,
         config,
         system: this.#system,
         warn: this.#warn,
@@ -100,7 +103,15 @@ export class Memory implements MastraMemory {
     if (vector && embedder) {
       const { indexName, indexConfig, embedderOptions } = settings.recall ?? {};
       this.embedder = toEmbedder(embedder, embedderOptions);
-      this.#index = new MessageIndex({ vector, embedder: this.embedder, indexName, indexConfig });
+      const index = { vector, embedder: this.embedder, indexConfig };
+      this.#index = new MessageIndex({ ...index, indexName });
+      if (config?.retrieval?.vector)
+        this.#notes = new NoteIndex({
+          index,
+          storage: () => this.#requireStorage(),
+          system: this.#system,
+          warn: this.#warn,
+        });
     }
     // A schema that cannot be shown to a model is reported here, not in the first run.
     if (settings.workingMemory) this.#toolInput(settings.workingMemory);
@@ -124,6 +135,7 @@ export class Memory implements MastraMemory {
       om,
       retrieval: om && this.#om?.config.retrieval,
       readNotes: this.#om?.notes.bind(this.#om),
+      notes: this.#notes,
       store,
       index: this.#index,
       workingMemory: this.#workingMemory,
@@ -132,6 +144,15 @@ export class Memory implements MastraMemory {
       beingNamed: this.#beingNamed,
       warn: this.#warn,
     });
+  }
+
+  get omThresholds(): MastraMemory["omThresholds"] {
+    if (!this.#om) return undefined;
+    const { observation, reflection } = this.#om.config;
+    return {
+      messageTokens: observation.hasThreshold ? observation.messageTokens : undefined,
+      observationTokens: reflection.hasThreshold ? reflection.observationTokens : undefined,
+    };
   }
 
   serve(agent: MemoryAgent): void {
@@ -261,6 +282,7 @@ export class Memory implements MastraMemory {
     if (address.resourceId !== undefined) await this.#requireThread(address);
     // The vectors first: if that fails, the thread is still there to be deleted again.
     await this.#index?.removeThread(address.threadId);
+    await this.#notes?.removeThread(address.threadId);
     await (await this.#store()).deleteThread({ threadId: address.threadId });
   }
 
@@ -375,6 +397,7 @@ export class Memory implements MastraMemory {
     }
     await this.#index?.removeMessages(ids);
     await store.deleteMessages(ids);
+    this.#om?.nudge();
   }
 
   /** A page of a thread's messages, with those near in meaning to `vectorSearchString`. */

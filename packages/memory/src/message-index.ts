@@ -24,6 +24,7 @@ export class MessageIndex {
   readonly #embedder: Embedder;
   readonly #indexName: string | undefined;
   readonly #indexConfig: SemanticRecallConfig["indexConfig"];
+  readonly #prefix: string;
   readonly #created = new Map<string, Promise<void>>();
 
   constructor(options: {
@@ -31,7 +32,10 @@ export class MessageIndex {
     embedder: Embedder;
     indexName?: string | undefined;
     indexConfig?: SemanticRecallConfig["indexConfig"];
+    /** How the names of its indexes begin. */
+    prefix?: string;
   }) {
+    this.#prefix = options.prefix ?? PREFIX;
     this.#vector = options.vector;
     this.#embedder = options.embedder;
     this.#indexName = options.indexName;
@@ -130,7 +134,7 @@ export class MessageIndex {
       .toLowerCase()
       .replace(/[^a-z0-9]+/g, "_")
       .slice(0, 32);
-    const indexName = this.#indexName ?? `${PREFIX}_${slug}_${dimension}`;
+    const indexName = this.#indexName ?? `${this.#prefix}_${slug}_${dimension}`;
     let created = this.#created.get(indexName);
     if (!created) {
       const { metric = "cosine", ...indexConfig } = this.#indexConfig ?? {};
@@ -151,7 +155,7 @@ export class MessageIndex {
   /** Every index that may contain messages, including those of earlier embedders. */
   async #indexes(): Promise<string[]> {
     const names = await this.#vector.listIndexes();
-    return names.filter((name) => name === this.#indexName || name.startsWith(`${PREFIX}_`));
+    return names.filter((name) => name === this.#indexName || name.startsWith(`${this.#prefix}_`));
   }
 }
 

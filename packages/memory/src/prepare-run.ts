@@ -2,11 +2,11 @@ import type { MemoryParts, MemoryRun } from "@selvedge/core/memory";
 import type { Processor } from "@selvedge/core/processors";
 import type { ThreadDomain } from "@selvedge/core/storage";
 import type { JsonSchema } from "@selvedge/core/tools";
-import { findMessages } from "./find-messages.ts";
 import type { MemorySettings } from "./memory-settings.ts";
 import { MessageHistory } from "./message-history.ts";
 import type { MessageIndex } from "./message-index.ts";
 import type { RetrievalConfig } from "./observational/om-config.ts";
+import type { NoteIndex } from "./observational/note-index.ts";
 import type { OmEngine } from "./observational/om-engine.ts";
 import { type RecallPort, recallPort } from "./observational/recall-port.ts";
 import { RECALL_TOOL, recallTool } from "./observational/recall-tool.ts";
@@ -27,6 +27,8 @@ export interface MemoryKit {
   retrieval: RetrievalConfig | undefined;
   /** The notes of a thread, for search. */
   readNotes: OmEngine["notes"] | undefined;
+  /** The notes by meaning. */
+  notes: NoteIndex | undefined;
   store: ThreadDomain;
   index: MessageIndex | undefined;
   workingMemory: WorkingMemoryStore;
@@ -51,8 +53,7 @@ export function prepareRun(run: MemoryRun, settings: MemorySettings, kit: Memory
     index &&
     new SemanticRecall({ storage: store, index, settings: recall, system: run.system, warn });
   if (found && !kit.om) before.push(found);
-  const isIndexed = index && (recall || kit.retrieval?.vector);
-  if (isIndexed && !readOnly)
+  if (index && recall && !readOnly)
     after.push(new RecallIndexer({ storage: store, index, system: run.system, warn }));
   if (workingMemory) {
     // A state is stored with the thread, which a read-only run cannot do.
@@ -83,11 +84,9 @@ export function prepareRun(run: MemoryRun, settings: MemorySettings, kit: Memory
   return parts;
 }
 
-function portTo(run: MemoryRun, { scope, vector }: RetrievalConfig, kit: MemoryKit): RecallPort {
-  const { store, index, readNotes } = kit;
+function portTo(run: MemoryRun, { scope }: RetrievalConfig, kit: MemoryKit): RecallPort {
+  const { store, notes, readNotes } = kit;
   const { threadId, resourceId } = run;
-  const present = new Set<string>();
-  const settings = { before: 0, after: 0, threshold: undefined, indexName: undefined };
   return recallPort({
     store,
     threadId,
@@ -99,16 +98,8 @@ function portTo(run: MemoryRun, { scope, vector }: RetrievalConfig, kit: MemoryK
           (note) => scope === "resource" || note.threadId === threadId,
         ),
     }),
-    ...(vector &&
-      index && {
-        findSimilar: (text, wanted, topK) =>
-          findMessages(store, index, {
-            text,
-            resourceId,
-            present,
-            threadId: wanted ?? threadId,
-            settings: { ...settings, topK, scope: wanted === undefined ? "resource" : "thread" },
-          }),
-      }),
+    ...(notes && {
+      findNotes: (text, wanted, limit) => notes.search(text, { resourceId, threadId: wanted, limit }),
+    }),
   });
 }

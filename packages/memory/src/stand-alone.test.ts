@@ -5,8 +5,11 @@ import { InMemoryVector } from "@selvedge/core/vector";
 import { type Script, scriptedModel } from "@selvedge/testing";
 import { describe, expect, test } from "vitest";
 import { wordEmbedder } from "./__fixtures__/word-embedder.ts";
+import { omFaults } from "./__fixtures__/om-world.ts";
 import { Memory } from "./memory.ts";
 import { MessageHistory } from "./message-history.ts";
+import { ObservationalMemoryProcessor } from "./observational/observational-memory-processor.ts";
+import { ObservationalMemory } from "./observational/observational-memory.ts";
 import { SemanticRecall } from "./semantic-recall.ts";
 import { WorkingMemoryStateProcessor } from "./working-memory-state.ts";
 import { WorkingMemory } from "./working-memory.ts";
@@ -191,5 +194,51 @@ describe("WorkingMemory on its own", () => {
     });
     await say("hi");
     expect(prompt()).toContain("<working-memory># Name: nobody</working-memory>");
+  });
+});
+
+describe("ObservationalMemoryProcessor", () => {
+  const words = Array.from({ length: 100 }, () => "word").join(" ");
+  const observer = () => scriptedModel(() => "<observations>\n* 🔴 (10:00) noted\n</observations>");
+
+  test.each([false, 10] as const)(
+    "observes like the memory itself, with lastMessages: %j",
+    async (lastMessages) => {
+      const storage = new InMemoryStorage();
+      const memory = new Memory({ storage, options: { lastMessages } });
+      const om = new ObservationalMemory({
+        storage,
+        model: observer(),
+        observation: { messageTokens: 1_000, bufferTokens: 250 },
+      });
+      const processor = new ObservationalMemoryProcessor(om, memory);
+      const model = scriptedModel(() => `answer ${words}`);
+      const agent = new Agent({
+        id: "a",
+        name: "a",
+        instructions: "",
+        model,
+        memory,
+        inputProcessors: [processor],
+        outputProcessors: [processor],
+      });
+      for (let turn = 0; turn < 10; turn++) {
+        await agent.generate(`question-${turn}. ${words}`, { memory: ada });
+        await om.waitForBuffering("t", "ada");
+      }
+      const prompt = JSON.stringify(model.calls.at(-1)!.prompt);
+      expect(prompt).toContain("noted");
+      expect(prompt).not.toContain("question-0.");
+      expect(prompt.indexOf("question-8.")).toBeLessThan(prompt.indexOf("question-9."));
+      expect(await omFaults(storage)).toEqual([]);
+      await agent.close();
+    },
+  );
+
+  test("needs a thread, and the agent's own store", async () => {
+    const om = new ObservationalMemory({ storage: new InMemoryStorage(), model: observer() });
+    const { agent, say } = agentWith(() => ({ before: [new ObservationalMemoryProcessor(om)] }));
+    await expect(agent.generate("Hi")).rejects.toThrow("needs a thread");
+    await expect(say("Hi")).rejects.toThrow("uses another");
   });
 });

@@ -34,7 +34,7 @@ export function openApi(serverUrl: string, { isGuarded }: { isGuarded: boolean }
   }
   return {
     openapi: "3.1.0",
-    info: { title: "Selvedge", version: "0.1.0", license: { name: "Apache-2.0", identifier: "Apache-2.0" } },
+    info: { title: "Selvedge", version: "1.0.0", license: { name: "Apache-2.0", identifier: "Apache-2.0" } },
     servers: [{ url: serverUrl }],
     tags: [...new Set(ROUTE_LIST.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,

@@ -5,6 +5,8 @@ export interface CuttingProxy {
   readonly url: string;
   /** Connections that were cut. */
   readonly cuts: number;
+  /** The port of the server, for new connections. */
+  port: number;
   /** How many bytes of answers each connection may carry before it is cut; without end when `undefined`. */
   limit: (() => number) | undefined;
   /** The same for bytes of requests. */
@@ -19,7 +21,7 @@ export async function cuttingProxy(port: number): Promise<CuttingProxy> {
   const sockets = new Set<Socket>();
   let cuts = 0;
   const proxy = createServer((client) => {
-    const upstream = connect(port, "127.0.0.1");
+    const upstream = connect(self.port, "127.0.0.1");
     const pair = [client, upstream];
     const cut = () => {
       for (const socket of pair) {
@@ -53,6 +55,7 @@ export async function cuttingProxy(port: number): Promise<CuttingProxy> {
     get cuts() {
       return cuts;
     },
+    port,
     limit: undefined,
     requestLimit: undefined,
     cutAll: () => {

@@ -1,5 +1,5 @@
 import { Agent } from "@selvedge/core/agent";
-import { AgentController, type ToolCategory } from "@selvedge/core/agent-controller";
+import { AgentController } from "@selvedge/core/agent-controller";
 import { AgentError } from "@selvedge/core/errors";
 import type { Storage } from "@selvedge/core/storage";
 import { LocalFilesystem, LocalSandbox, Workspace, WORKSPACE_TOOLS } from "@selvedge/core/workspace";
@@ -16,19 +16,13 @@ export interface CodeOptions {
 
 const PREFIX = "mastra_workspace_";
 
-/** The tools that do not only read, by the names the model sees. */
-const CATEGORIES: Readonly<Record<string, ToolCategory>> = {
-  write_file: "edit",
-  edit_file: "edit",
-  delete: "edit",
-  mkdir: "edit",
-  execute_command: "execute",
-  kill_process: "execute",
-};
 const TOOL_NAMES = Object.values(WORKSPACE_TOOLS)
   .flatMap((group) => Object.values<string>(group))
-  .map((name) => name.slice(PREFIX.length));
-const READING = TOOL_NAMES.filter((name) => CATEGORIES[name] === undefined);
+  .map((name) => name.replace(PREFIX, ""));
+/** The tools that do not only read, by the names the model sees. */
+const CHANGING = ["write_file", "edit_file", "delete", "mkdir", "index", "execute_command", "kill_process"];
+const SKILLS = [".selvedge/skills", ".claude/skills", "skills"];
+const READING = TOOL_NAMES.filter((name) => !CHANGING.includes(name));
 const PLANNING = ["ask_user", "submit_plan", "task_write", "task_update", "task_complete", "task_check"];
 /** A rule for a category also allows what its tools would ask about themselves. */
 const SECRETS = ["*.env*", "*.pem", "*.key", "*id_rsa*", "*id_ed25519*", "*.npmrc", "*.netrc"];
@@ -47,7 +41,10 @@ export async function codeController({ folder, isTrusted, choice, storage }: Cod
     id: "code",
     name: "code",
     filesystem: files,
-    ...(isTrusted && { sandbox: new LocalSandbox({ workingDirectory: folder, logger: false }) }),
+    ...(isTrusted && {
+      sandbox: new LocalSandbox({ workingDirectory: folder, logger: false }),
+      skills: SKILLS,
+    }),
     tools: Object.fromEntries(
       TOOL_NAMES.map((name) => [PREFIX + name, { name, requireReadBeforeWrite: true }]),
     ),
@@ -86,7 +83,6 @@ export async function codeController({ folder, isTrusted, choice, storage }: Cod
         availableTools: [...READING, ...PLANNING],
       },
     ],
-    toolCategoryResolver: (name) => CATEGORIES[name] ?? (READING.includes(name) ? "read" : null),
     permissionRules: {
       categories: { read: "allow" },
       tools: {

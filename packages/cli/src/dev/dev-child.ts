@@ -2,7 +2,9 @@ import { existsSync } from "node:fs";
 import { AgentError } from "@selvedge/core/errors";
 import { type RunningServer, serve } from "@selvedge/server/node";
 import { studioFolder } from "@selvedge/studio";
+import { closeOnSignals } from "../build/serve-host.ts";
 import type { DevMessage, DevSettings } from "./dev-messages.ts";
+import { explainLoadError } from "./explain-load-error.ts";
 import { registerProjectModules } from "./project-modules.ts";
 
 /*
@@ -31,16 +33,7 @@ async function start(): Promise<void> {
   const server = await listen(first, (port) =>
     serve({ mastra, hostname: settings.host, port, studio: studioFolder() }),
   );
-  let closing: Promise<void> | undefined;
-  const close = (): void => {
-    setTimeout(() => process.exit(1), CLOSE_MS).unref();
-    closing ??= server
-      .close()
-      .then(() => mastra.close())
-      .finally(() => process.exit(0));
-  };
-  process.on("SIGTERM", close);
-  process.on("SIGINT", close);
+  const close = closeOnSignals(server, mastra, CLOSE_MS);
   process.on("disconnect", close);
   tell({ kind: "ready", url: server.url, port: server.port, about });
 }
@@ -84,10 +77,12 @@ class AddressError extends AgentError {
   }
 }
 
-start().catch((error: unknown) => {
+start().catch(async (error: unknown) => {
   const final = error instanceof AddressError || settings.entry === undefined;
   const isTold = final && AgentError.is(error);
-  const message = error instanceof Error ? (!isTold && error.stack) || error.message : String(error);
+  const explained = await explainLoadError(error);
+  const message =
+    explained ?? (error instanceof Error ? (!isTold && error.stack) || error.message : String(error));
   const code = (error as { code?: unknown } | null)?.code;
   // What a project opened before it failed must not keep this process.
   const needsTransform = code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX";

@@ -1,13 +1,15 @@
 import { existsSync, statSync } from "node:fs";
 import * as nodeModule from "node:module";
 import { fileURLToPath } from "node:url";
+import { stripTypes } from "../build/strip-types.ts";
+import { dropUnusedImports } from "../source/drop-unused-imports.ts";
 
 const CANDIDATES = [".ts", ".mts", ".js", ".mjs", "/index.ts", "/index.js"];
 const WRITTEN_FOR_OUTPUT = /\.([cm]?)js$/;
 
 /**
  * Lets Node load a project the way people write one: `./agents/weather` means the file beside it, with whatever ending,
- * and `./weather.js` may be written for `weather.ts`. Tells every file of the project that is loaded.
+ * and `./weather.js` may be written for `weather.ts`. An import that only names types is dropped. Tells every file of the project that is loaded.
  */
 export function registerProjectModules(noticeFile: (file: string) => void): void {
   // Absent before Node 22.15; imports then need their endings, and the error says so.
@@ -16,6 +18,13 @@ export function registerProjectModules(noticeFile: (file: string) => void): void
       const resolved = resolveAsWritten(specifier, context.parentURL, (name) => nextResolve(name, context));
       if (isOfProject(resolved.url)) noticeFile(fileURLToPath(resolved.url));
       return resolved;
+    },
+    load(url, context, nextLoad) {
+      const loaded = nextLoad(url, context);
+      if (loaded.format !== "module-typescript" || !isOfProject(url) || loaded.source == null) return loaded;
+      const code = stripTypes(textOf(loaded.source), fileURLToPath(url));
+      const source = dropUnusedImports(code);
+      return source === code ? loaded : { ...loaded, format: "module", source };
     },
   });
 }
@@ -27,12 +36,18 @@ function resolveAsWritten<Resolved>(
 ): Resolved {
   const relative = specifier.startsWith("./") || specifier.startsWith("../");
   if (!relative || parent === undefined || !isOfProject(parent)) return next(specifier);
-  const url = new URL(specifier, parent);
-  if (isFile(url)) return next(specifier);
+  return next(findModule(specifier, parent) ?? specifier);
+}
+
+/** The relative specifier of the file that is meant, or `undefined` if there is none. */
+export function findModule(specifier: string, parent: string): string | undefined {
   const asSource = specifier.replace(WRITTEN_FOR_OUTPUT, ".$1ts");
-  if (asSource !== specifier && isFile(new URL(asSource, parent))) return next(asSource);
-  const ending = CANDIDATES.find((candidate) => isFile(new URL(`${specifier}${candidate}`, parent)));
-  return next(ending === undefined ? specifier : `${specifier}${ending}`);
+  const candidates = [specifier, asSource, ...CANDIDATES.map((ending) => specifier + ending)];
+  return candidates.find((candidate) => isFile(new URL(candidate, parent)));
+}
+
+function textOf(source: string | NodeJS.ArrayBufferView | ArrayBuffer): string {
+  return typeof source === "string" ? source : new TextDecoder().decode(source);
 }
 
 function isOfProject(url: string): boolean {

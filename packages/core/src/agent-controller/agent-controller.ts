@@ -272,7 +272,8 @@ export class AgentController<State extends object = Record<string, unknown>> {
   async loadOMProgress(): Promise<void> {
     const { core, om } = this.session;
     const record = await this.getObservationalMemoryRecord();
-    core.bus.emit(omStatusEvent(record, core.row.threadId, om));
+    const memory = await this.#host.memoryOf(core.row.modeId).catch(() => null);
+    core.bus.emit(omStatusEvent(record, core.row.threadId, om, memory?.omThresholds));
   }
 
   /** What observational memory knows of the session's thread, also where it is off in this process. */

@@ -6,6 +6,7 @@ import type {
   AgentControllerSubagent,
   BuiltinToolId,
 } from "./config.ts";
+import { OM_KEYS } from "./om-keys.ts";
 import { checkCategory, checkPolicy, checkRule } from "./permission.ts";
 import type { StoredSession } from "./session-domain.ts";
 
@@ -60,6 +61,7 @@ export function checkConfig(config: AgentControllerConfig): void {
     if (!BUILTIN_TOOL_IDS.includes(id))
       throw bad(`disableBuiltinTools has ${showValue(id)}. Built-in tools: ${BUILTIN_TOOL_IDS.join(", ")}.`);
   checkSubagents(config.subagents);
+  checkOm(config.omConfig);
   initialRules(config);
   const { threadLock: lock } = config;
   if (lock !== undefined && (typeof lock?.acquire !== "function" || typeof lock.release !== "function"))
@@ -100,6 +102,18 @@ function checkSubagents(subagents: readonly AgentControllerSubagent[] | undefine
     if (older && newer && JSON.stringify(older) !== JSON.stringify(newer))
       throw bad(
         `Subagent "${id}" has allowedAgentControllerTools and allowedControllerTools, which are two names of one option, with different lists. Give one.`,
+      );
+  }
+}
+
+function checkOm(omConfig: AgentControllerConfig["omConfig"] = {}): void {
+  for (const { defaultModel, defaultThreshold } of Object.values(OM_KEYS)) {
+    const model: unknown = omConfig[defaultModel];
+    const threshold: unknown = omConfig[defaultThreshold];
+    if (model !== undefined) checkId(`omConfig.${defaultModel}`, model);
+    if (threshold !== undefined && !(Number.isSafeInteger(threshold) && Number(threshold) > 0))
+      throw bad(
+        `omConfig.${defaultThreshold} must be a positive whole number of tokens, got ${showValue(threshold)}.`,
       );
   }
 }

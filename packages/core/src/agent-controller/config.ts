@@ -78,7 +78,10 @@ export interface AgentControllerWorkspace {
   readonly status: string;
   init(): Promise<void>;
   destroy?(): Promise<void>;
-  tools(context: { requestContext: RequestContext }): Awaitable<ToolsInput>;
+  /** `allowedPaths`: directories that people gave to the session. */
+  tools(context: { requestContext: RequestContext; allowedPaths: readonly string[] }): Awaitable<ToolsInput>;
+  /** The store of the controller, where changes are kept. */
+  useStorage?(storage: Storage): void;
 }
 
 /** A `MastraBrowser` adds its tools. Any other object is only passed to tools. */

@@ -14,6 +14,7 @@ import { realSystem, type System } from "../system.ts";
 import { defaultMode } from "./check-config.ts";
 import type { AgentControllerConfig } from "./config.ts";
 import { checkStore, ControllerMemory } from "./controller-memory.ts";
+import { omAgent } from "./om-settings.ts";
 import { PlainHistory } from "./plain-history.ts";
 import { type AgentControllerRequestContext, CONTROLLER_KEY } from "./request-context.ts";
 import { modeOf } from "./run-profile.ts";
@@ -126,6 +127,20 @@ export class ControllerHost implements SessionHost {
     return memory;
   }
 
+  /** The memories of all modes, as far as they can be had now. */
+  async #memories(): Promise<Set<MastraMemory>> {
+    const found = new Set<MastraMemory>();
+    for (const { id } of this.config.modes) {
+      try {
+        const memory = await this.memoryOf(id);
+        if (memory) found.add(memory);
+      } catch (error) {
+        this.logger.warn(`The memory of mode "${id}" cannot work in the background yet`, error);
+      }
+    }
+    return found;
+  }
+
   get hasMemory(): boolean {
     const { memory, agent, modes } = this.config;
     return memory !== undefined || agent?.hasMemory === true || modes.some((mode) => mode.agent?.hasMemory);
@@ -141,14 +156,16 @@ export class ControllerHost implements SessionHost {
       instructions: "",
       // What a run really uses comes from its profile.
       model: "none/none",
-      memory: new ControllerMemory(
-        () => this.storage,
-        async ({ requestContext }) => {
+      memory: new ControllerMemory({
+        storage: () => this.storage,
+        choose: async ({ requestContext }) => {
           const { session } = requestContext.get(CONTROLLER_KEY) as AgentControllerRequestContext;
           const memory = await this.memoryOf(session?.modeId ?? defaultMode(this.config).id);
           return memory ?? new PlainHistory(this.storage);
         },
-      ),
+        all: () => this.#memories(),
+        agent: (own) => omAgent(this, own),
+      }),
       profile,
       ...(durableContextKeys && { durableContextKeys }),
       ...(notifications && { notifications }),

@@ -1,27 +1,40 @@
 import { AgentError } from "../errors.ts";
-import type { MastraMemory, MemoryParts, MemoryRun } from "../memory/memory.ts";
+import type { MastraMemory, MemoryAgent, MemoryParts, MemoryRun } from "../memory/memory.ts";
 import type { Storage } from "../storage/storage.ts";
+
+export interface ControllerMemoryOptions {
+  storage(): Storage;
+  choose(run: MemoryRun): Promise<MastraMemory>;
+  /** The memories of all modes. */
+  all(): Promise<Iterable<MastraMemory>>;
+  /** The controller's agent, as its memories see it. */
+  agent(own: MemoryAgent): MemoryAgent;
+}
 
 /** The memory of a controller's runs: one store for all threads, and per run the memory of its mode. */
 export class ControllerMemory implements MastraMemory {
-  readonly #storage: () => Storage;
-  readonly #choose: (run: MemoryRun) => Promise<MastraMemory>;
+  readonly #options: ControllerMemoryOptions;
 
-  constructor(storage: () => Storage, choose: (run: MemoryRun) => Promise<MastraMemory>) {
-    this.#storage = storage;
-    this.#choose = choose;
+  constructor(options: ControllerMemoryOptions) {
+    this.#options = options;
   }
 
   get storage(): Storage {
-    return this.#storage();
+    return this.#options.storage();
   }
 
   useStorage(): void {}
 
   async prepareRun(run: MemoryRun): Promise<MemoryParts> {
-    const memory = await this.#choose(run);
+    const { choose, agent } = this.#options;
+    const memory = await choose(run);
     checkStore(memory, this.storage);
-    return memory.prepareRun(run);
+    return memory.prepareRun({ ...run, agent: run.agent && agent(run.agent) });
+  }
+
+  async serve(own: MemoryAgent): Promise<void> {
+    const { all, agent } = this.#options;
+    for (const memory of await all()) await memory.serve?.(agent(own));
   }
 }
 

@@ -13,6 +13,7 @@ import { type ControllerTools, profileOf, type RunIds } from "./run-profile.ts";
 import type { StoredSession } from "./session-domain.ts";
 import { SessionRecord } from "./session-record.ts";
 import { subagentModel } from "./subagent-models.ts";
+import { allowedPathsIn } from "./access-grants.ts";
 import { builtInTools, withoutEffect } from "./tools/built-in-tools.ts";
 import { createSubagentTool } from "./tools/subagent-tool.ts";
 import type { Workspaces } from "./workspaces.ts";
@@ -64,19 +65,19 @@ export class ControllerRuns {
   async #toolsFor({ requestContext }: RunAddress, { fork }: RunIds): Promise<ControllerTools> {
     const { config, mastra } = this.#host;
     const context = requestContext.get(CONTROLLER_KEY) as AgentControllerRequestContext;
-    const workspace = context.workspace ? await context.workspace.tools({ requestContext }) : {};
+    context.workspace?.useStorage?.(this.#host.storage);
+    const allowedPaths = allowedPathsIn(context.state);
+    const offered = context.workspace ? await context.workspace.tools({ requestContext, allowedPaths }) : {};
+    // It is a question itself, so it needs no permission.
+    const { request_access: ask, ...workspace } = offered;
     const own =
       config.tools &&
       (await resolveDynamic(config.tools, { requestContext, runtimeContext: requestContext, mastra }));
     const subagent = this.#subagentTool();
     const stub = fork && subagent ? withoutEffect(subagent) : subagent;
+    const builtIn = { ...builtInTools(config, stub), ...(ask && { request_access: ask }) };
     const browser = context.browser && "getTools" in context.browser ? context.browser : undefined;
-    return {
-      builtIn: builtInTools(config, stub),
-      own: { ...own },
-      workspace,
-      browser: browser as MastraBrowser | undefined,
-    };
+    return { builtIn, own: { ...own }, workspace, browser: browser as MastraBrowser | undefined };
   }
 
   #subagentTool(): Tool | undefined {

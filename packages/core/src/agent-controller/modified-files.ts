@@ -3,6 +3,7 @@ import { type ModifiedFiles, readFiles } from "@selvedge/protocol/session";
 import type { StepAddition, StepRecord } from "../run/run-journal.ts";
 import type { Storage } from "../storage/storage.ts";
 import { putThreadState } from "../storage/thread-state-domain.ts";
+import type { WorkspaceChange } from "../workspace/workspace-change.ts";
 import type { System } from "../system.ts";
 import { PATH_ARGUMENTS } from "./call-pattern.ts";
 import { categoryOf } from "./categories.ts";
@@ -22,7 +23,10 @@ export function fileKeeper(
 ): (step: StepRecord) => Promise<StepAddition> {
   let known: { files: ModifiedFiles; version: number } | undefined;
   return async ({ parts }) => {
-    const edits = parts.flatMap((part) => editOf(config, part));
+    const changes = parts.flatMap(changeOf);
+    // A tool of a workspace says itself what it changed, whatever its name is.
+    const told = new Set(changes.map(({ toolCallId }) => toolCallId));
+    const edits = [...changes, ...parts.flatMap((part) => editOf(config, part, told))];
     if (edits.length === 0) return NOTHING;
     known ??= await read(storage, threadId);
     const changed: ModifiedFiles = {};
@@ -41,9 +45,17 @@ export function fileKeeper(
   };
 }
 
+function changeOf(part: MessagePart): Pick<WorkspaceChange, "path" | "operation" | "toolCallId">[] {
+  return part.type === "data-workspace-change" ? [(part as { data: unknown }).data as WorkspaceChange] : [];
+}
+
 /** The file that a call changed. A call that failed changed none. */
-function editOf(config: AgentControllerConfig, part: MessagePart): { path: string; operation: string }[] {
-  if (part.type !== "tool-invocation") return [];
+function editOf(
+  config: AgentControllerConfig,
+  part: MessagePart,
+  told: ReadonlySet<string>,
+): { path: string; operation: string }[] {
+  if (part.type !== "tool-invocation" || told.has(part.toolInvocation.toolCallId)) return [];
   const { state, toolName, args, isError } = part.toolInvocation as {
     state: string;
     toolName: string;

@@ -1,4 +1,5 @@
 import type { AgentControllerEvent } from "@selvedge/protocol/session";
+import type { MastraMemory } from "../memory/memory.ts";
 import type { ObservationalMemoryRecord } from "../storage/om-record.ts";
 import type { SessionOM } from "./session-om.ts";
 
@@ -15,6 +16,7 @@ export function omStatusEvent(
   record: ObservationalMemoryRecord | null,
   threadId: string | undefined,
   om: SessionOM,
+  ofMemory: MastraMemory["omThresholds"],
 ): AgentControllerEvent {
   const own = (record?.config ?? {}) as OwnThresholds;
   const chunks = record?.bufferedObservationChunks ?? [];
@@ -29,11 +31,17 @@ export function omStatusEvent(
       active: {
         messages: {
           tokens: record?.pendingMessageTokens ?? 0,
-          threshold: own.observation?.messageTokens ?? om.observer.threshold() ?? MESSAGE_TOKENS,
+          threshold:
+            own.observation?.messageTokens ??
+            om.observer.threshold(ofMemory?.messageTokens) ??
+            MESSAGE_TOKENS,
         },
         observations: {
           tokens: record?.observationTokenCount ?? 0,
-          threshold: own.reflection?.observationTokens ?? om.reflector.threshold() ?? OBSERVATION_TOKENS,
+          threshold:
+            own.reflection?.observationTokens ??
+            om.reflector.threshold(ofMemory?.observationTokens) ??
+            OBSERVATION_TOKENS,
         },
       },
       buffered: {

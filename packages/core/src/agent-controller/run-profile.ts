@@ -12,7 +12,7 @@ import { RUNS } from "../storage/thread-tables.ts";
 import { putThreadState } from "../storage/thread-state-domain.ts";
 import type { System } from "../system.ts";
 import type { ToolPermission } from "../tool/tool-limits.ts";
-import type { ToolsInput } from "../tool/tool.ts";
+import type { ToolLike, ToolsInput } from "../tool/tool.ts";
 import { categoryOf } from "./categories.ts";
 import { defaultMode } from "./check-config.ts";
 import type { AgentControllerConfig, AgentControllerMode, AgentControllerSubagent } from "./config.ts";
@@ -72,7 +72,7 @@ export async function profileOf(host: ProfileHost, run: RunAddress): Promise<Run
   const made = subagent ? await ofSubagent(host, run, ids, subagent) : await ofMode(host, run, ids, session);
   return {
     config: made.config,
-    options: { requireToolApproval: (call) => permissionFor(host, ids, made.exempt, call) },
+    options: { requireToolApproval: (call) => permissionFor(host, ids, made, call) },
     pinned: {
       ...ids,
       sessionId: ids.sessionId ?? null,
@@ -101,7 +101,8 @@ async function ofMode(
   const { builtIn, own, workspace, ...live } = await toolsFor(run, ids);
   const browser = live.browser ?? (base.browser && (await resolveDynamic(base.browser, context)));
   const allowed = { rules: rulesOf(session), grants: grantsOf(session) };
-  const isOffered = ([name]: [string, unknown]) => !isDenied(name, categoryOf(config, name), allowed);
+  const isOffered = ([name, tool]: [string, ToolLike]) =>
+    !isDenied(name, categoryOf(config, name, tool), allowed);
   const agentTools = mode.tools ?? {
     ...(base.tools && (await resolveDynamic(base.tools, context))),
     ...mode.additionalTools,
@@ -173,10 +174,10 @@ async function ofSubagent(
 }
 
 /** What a run is, from its own record, its session, or its thread: whoever opened it. */
-async function idsOf(
-  { config, session: read, storage }: ProfileHost,
-  { threadId, pinned = {} }: RunAddress,
-): Promise<{ ids: RunIds; session: StoredSession | undefined }> {
+export async function idsOf(
+  { config, session: read, storage }: Pick<ProfileHost, "config" | "session" | "storage">,
+  { threadId, pinned = {} }: Pick<RunAddress, "threadId" | "pinned">,
+): Promise<{ ids: RunIds; session: StoredSession | undefined; metadata: Record<string, unknown> }> {
   const memory = await storage.getStore("memory");
   const thread = threadId === undefined ? null : await memory!.getThreadById({ threadId });
   const metadata = thread?.metadata ?? {};
@@ -199,6 +200,7 @@ async function idsOf(
   return {
     ids: { sessionId: session?.id, modeId: mode.id, modelId, subagent, fork: pinned["fork"] === true },
     session,
+    metadata,
   };
 }
 
@@ -213,7 +215,7 @@ export async function sessionOfRun(storage: Storage, runId: string): Promise<str
 async function permissionFor(
   host: ProfileHost,
   { sessionId }: RunIds,
-  exempt: ReadonlySet<string>,
+  { config: { tools }, exempt }: Made,
   { toolName, args }: { toolName: string; args: unknown },
 ): Promise<ToolPermission> {
   let session: StoredSession | undefined;
@@ -226,7 +228,7 @@ async function permissionFor(
   const { decision, reason } = decidePermission({
     toolName,
     args,
-    category: categoryOf(host.config, toolName),
+    category: categoryOf(host.config, toolName, (tools as ToolsInput)[toolName]),
     rules: rulesOf(session),
     grants: grantsOf(session),
     yolo: session?.state["yolo"] === true,

@@ -7,6 +7,7 @@ import { RUNS } from "../storage/thread-tables.ts";
 import { update } from "../storage/writes.ts";
 import { readQuestions } from "../thread/inspect/questions.ts";
 import type { DecidedCall } from "../thread/threads.ts";
+import { stateWithAccess } from "./access-grants.ts";
 import { categoryOf } from "./categories.ts";
 import { modeAfterPlan } from "./check-config.ts";
 import { sessionOfRun } from "./run-profile.ts";
@@ -84,7 +85,9 @@ export class SessionAnswers {
     const answer = { toolCallId, approved: true, resumeData, requiresApproval: false };
     return this.#decide(answer, async (call) => {
       const isPlan = call.toolName === "submit_plan" && call.parentToolCallId === undefined;
-      return isPlan && isYes ? this.#carryOutPlan(call) : undefined;
+      if (isPlan && isYes) return this.#carryOutPlan(call);
+      const state = stateWithAccess(this.#core.row.state, call, resumeData);
+      return state && this.#core.next({ state });
     });
   }
 

@@ -3,6 +3,7 @@ import { OM_DOMAIN } from "../storage/om-domain.ts";
 import type { ObservationalMemoryRecord } from "../storage/om-record.ts";
 import { checkOptions } from "./check-options.ts";
 import type { AgentControllerOMConfig } from "./config.ts";
+import { OM_KEYS } from "./om-keys.ts";
 import { modelOf } from "./run-profile.ts";
 import type { SessionCore } from "./session-core.ts";
 import { changeSetting, settingOf } from "./session-settings.ts";
@@ -43,10 +44,11 @@ class OMRole {
     return typeof own === "string" ? own : (config[ids.defaultModel] ?? null);
   }
 
-  threshold(): number | null {
+  /** The session's own, else the memory's if it is given, else the controller's. */
+  threshold(ofMemory?: number): number | null {
     const { config, ids } = this.#names;
     const own = settingOf(this.#core.row, ids.threshold);
-    return typeof own === "number" ? own : (config[ids.defaultThreshold] ?? null);
+    return typeof own === "number" ? own : (ofMemory ?? config[ids.defaultThreshold] ?? null);
   }
 
   resolvedModel(): ReturnType<typeof modelOf> {
@@ -55,26 +57,10 @@ class OMRole {
 
   async switchModel(options: { modelId: string }): Promise<void> {
     const { modelId } = checkOptions("switchModel", options);
-    await changeSetting(this.#core, NAMES[this.#role].model, checkId("modelId", modelId));
+    await changeSetting(this.#core, OM_KEYS[this.#role].model, checkId("modelId", modelId));
   }
 
-  get #names(): { config: AgentControllerOMConfig; ids: (typeof NAMES)["observer" | "reflector"] } {
-    return { config: this.#core.host.config.omConfig ?? {}, ids: NAMES[this.#role] };
+  get #names(): { config: AgentControllerOMConfig; ids: (typeof OM_KEYS)["observer" | "reflector"] } {
+    return { config: this.#core.host.config.omConfig ?? {}, ids: OM_KEYS[this.#role] };
   }
 }
-
-/** What the settings of a role are called. */
-const NAMES = {
-  observer: {
-    model: "observerModelId",
-    threshold: "observationThreshold",
-    defaultModel: "defaultObserverModelId",
-    defaultThreshold: "defaultObservationThreshold",
-  },
-  reflector: {
-    model: "reflectorModelId",
-    threshold: "reflectionThreshold",
-    defaultModel: "defaultReflectorModelId",
-    defaultThreshold: "defaultReflectionThreshold",
-  },
-} as const;

@@ -3,13 +3,14 @@ import {
   type AgentControllerThread,
   toControllerMessage,
 } from "@selvedge/protocol/session";
+import { changeSetting } from "./session-settings.ts";
 import { AgentError, showValue } from "../errors.ts";
 import { checkId } from "../storage/check-id.ts";
 import { THREADS } from "../storage/tables.ts";
 import { listRuns } from "../thread/inspect/thread-overview.ts";
 import { checkOptions } from "./check-options.ts";
 import type { SessionCore } from "./session-core.ts";
-import { isReserved, subagentThreadId } from "./thread-settings.ts";
+import { isControllerKey, isReserved, subagentThreadId } from "./thread-settings.ts";
 
 /** How many runs back a subagent is looked for. */
 const SUBAGENT_RUNS = 100;
@@ -139,7 +140,9 @@ export class ThreadReads {
         `Setting "${key}" is the controller's own. Use mode.switch() or model.switch(), or another key.`,
       );
     const thread = this.core.host.lasts ? await this.current() : null;
-    if (thread) await (await this.domain()).updateThread({ id: thread.id, metadata: { [key]: value } });
+    // The session itself has these too.
+    if (isControllerKey(key)) await changeSetting(this.core, key, value);
+    else if (thread) await (await this.domain()).updateThread({ id: thread.id, metadata: { [key]: value } });
   }
 
   async deleteSetting(options: { key: string }): Promise<void> {

@@ -16,6 +16,7 @@ import type { Agent } from "./agent.ts";
 import type { DynamicArgument } from "./dynamic.ts";
 import type { ThreadLimits } from "../thread/threads.ts";
 import type { MastraBrowser } from "../browser/mastra-browser.ts";
+import type { InlineSkill } from "../workspace/skills/skill.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
 /** Which fields an external editor may override. Stored for it; nothing here acts on it. */
@@ -68,6 +69,8 @@ export interface AgentConfig<Id extends string = string, Tools extends ToolsInpu
   workspace?: DynamicArgument<Workspace>;
   /** A web browser for the agent, as tools. Default: the workspace's. */
   browser?: DynamicArgument<MastraBrowser>;
+  /** Instructions for certain tasks, made by `createSkill`. They take precedence over those of the workspace. */
+  skills?: DynamicArgument<InlineSkill[]>;
   /** Stored; running them as tools is later work. */
   workflows?: DynamicArgument<Record<string, any>>;
   transform?: ToolPayloadTransformPolicy;

@@ -4,6 +4,7 @@ import type { MastraMemory, MemoryAgent } from "../memory/memory.ts";
 import { RequestContext } from "../request-context/request-context.ts";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import type { Storage } from "../storage/storage.ts";
+import { openTelemetry } from "../telemetry/telemetry.ts";
 import { realSystem, type System } from "../system.ts";
 import { openThreads, type RunCarrier, type Threads } from "../thread/threads.ts";
 import type { TelemetrySettings } from "../telemetry/telemetry.ts";
@@ -138,6 +139,10 @@ export class AgentEnvironment {
         return threads();
       },
       model: () => this.resolve(this.config.model),
+      telemetry: async () => {
+        const { defaultOptions } = this.config;
+        return openTelemetry(defaultOptions && (await this.resolve(defaultOptions)).telemetry);
+      },
     };
   }
 

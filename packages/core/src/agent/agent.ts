@@ -248,7 +248,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   async recover(): Promise<void> {
     const memory = await this.getMemory();
     if (!memory?.storage) return;
-    memory.serve?.(this.#environment.memoryAgent(memory.storage));
+    await memory.serve?.(this.#environment.memoryAgent(memory.storage));
     await this.#environment.threadsOf(memory.storage).recover();
   }
 

@@ -1,5 +1,5 @@
 import { AgentError, showValue } from "../errors.ts";
-import type { MastraMemory, MemoryParts } from "../memory/memory.ts";
+import type { MastraMemory, MemoryParts, MemoryRun, RunProcessor } from "../memory/memory.ts";
 import { MessageList } from "../message/message-list.ts";
 import type { MessagesInput } from "../message/message-input.ts";
 import { toSystemMessages } from "../message/system-message.ts";
@@ -8,6 +8,8 @@ import { resolveModel } from "../model/resolve-model.ts";
 import type { Processor } from "../processor/processor.ts";
 import { BrowserContextProcessor } from "../browser/browser-context-processor.ts";
 import type { MastraBrowser } from "../browser/mastra-browser.ts";
+import type { System } from "../system.ts";
+import type { WorkspaceSkills } from "../workspace/skills/workspace-skills.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { RequestContext, RESOURCE_ID_KEY, THREAD_ID_KEY } from "../request-context/request-context.ts";
 import { isInsideRun, refuseOwnThread } from "../run/current-run.ts";
@@ -83,20 +85,34 @@ export async function resolveRun(
   if (config.maxProcessorRetries !== undefined) options.maxProcessorRetries ??= config.maxProcessorRetries;
   const model = await resolveEntries(options.model ?? (await resolveDynamic(config.model, context)), context);
   const list = new MessageList(system);
-  const workspace = await workspaceOf(environment, config, context);
+  const agentSkills = config.skills ? await resolveDynamic(config.skills, context) : [];
+  const workspace =
+    (await workspaceOf(environment, config, context)) ??
+    (agentSkills.length > 0 ? await emptyWorkspace(system) : undefined);
   const browser = config.browser ? await resolveDynamic(config.browser, context) : workspace?.browser;
+  const forWorkspace = { requestContext, agentSkills };
   list.setSystemMessages([
     ...toSystemMessages(options.instructions ?? (await resolveDynamic(config.instructions, context))),
-    ...toSystemMessages(await workspace?.getInstructionsAsync(context)),
+    ...toSystemMessages(await workspace?.getInstructionsAsync(forWorkspace)),
     ...toSystemMessages(options.system),
   ]);
   if (options.context !== undefined) list.add(options.context, "context");
   list.add(input, "input");
   const runId = options.runId ?? system.newId({ idType: "run", source: "agent", entityId: environment.id });
   const memory = await openMemory(environment, options, context, model, runId, start);
-  const tools = await collectTools(environment, config, options, context, memory, { workspace, browser });
+  workspace?.useStorage(memory?.storage);
+  const given = {
+    ...(await workspace?.tools(forWorkspace)),
+    // The tools of a session are those that its rules offer.
+    ...(config.profile ? undefined : browser?.getTools()),
+  };
+  const tools = await collectTools(environment, config, options, context, memory, given);
   const telemetry = await openTelemetry(options.telemetry ?? environment.host?.telemetry);
-  const inputProcessors = await processors("inputProcessors", options, config, context);
+  const skills = await workspace?.resolveSkills(forWorkspace);
+  const inputProcessors = [
+    ...(await inRun(await processors("inputProcessors", options, config, context), memory?.run)),
+    ...(skills ? [await skillCommand(skills)] : []),
+  ];
   const outputProcessors = await processors("outputProcessors", options, config, context);
   if (!config.memory) checkLanes(config, inputProcessors);
   return {
@@ -212,6 +228,13 @@ async function processors(
   );
 }
 
+/** The processors of one run: those that take part in what it stores have one object per run. */
+async function inRun(list: readonly Processor[], run: MemoryRun | undefined): Promise<Processor[]> {
+  const own: Processor[] = [];
+  for (const one of list) own.push(run && "forRun" in one ? await (one as RunProcessor).forRun(run) : one);
+  return own;
+}
+
 /** A state lane is a thing of the store: without one its processor would be silently ignored. */
 function checkLanes({ name }: AgentConfig, list: readonly Processor[]): void {
   const owner = list.find((processor) => typeof processor.computeStateSignal === "function");
@@ -224,6 +247,7 @@ function checkLanes({ name }: AgentConfig, list: readonly Processor[]): void {
 
 interface OpenMemory {
   storage?: Storage;
+  run?: MemoryRun;
   target: ThreadTarget;
   parts: MemoryParts;
   journal: RunJournal | undefined;
@@ -276,7 +300,7 @@ async function openMemory(
   else if (options.runId !== undefined && !start) await checkFree(storage, runId);
   const journal =
     start?.journal ?? (readOnly ? undefined : await join(environment, storage, target, { runId, options }));
-  const parts = await memory.prepareRun({
+  const run: MemoryRun = {
     threadId,
     resourceId,
     config: readOnly ? { ...memoryConfig, readOnly } : memoryConfig,
@@ -285,8 +309,8 @@ async function openMemory(
     system,
     journal,
     agent: environment.memoryAgent(storage),
-  });
-  return { storage, target, parts, journal };
+  };
+  return { storage, target, parts: await memory.prepareRun(run), journal, run };
 }
 
 /** A thread of an agent without memory: runs on it go one after another and can be followed, but nothing is stored. */
@@ -388,16 +412,26 @@ function browserContext(browser: MastraBrowser | undefined, own: readonly Proces
   return [new BrowserContextProcessor({ browser })];
 }
 
+/** For the skills of an agent without a workspace. Loaded on use: most agents have none. */
+async function emptyWorkspace(system: System): Promise<Workspace> {
+  const { Workspace } = await import("../workspace/workspace.ts");
+  return new Workspace({ skills: [], system });
+}
+
+async function skillCommand(skills: WorkspaceSkills): Promise<Processor> {
+  const { SkillCommand } = await import("../workspace/skills/skill-command.ts");
+  return new SkillCommand(skills);
+}
+
 async function collectTools(
   environment: AgentEnvironment,
   config: AgentConfig,
   options: AgentExecutionOptions,
   context: DynamicContext,
   memory: OpenMemory | undefined,
-  { workspace, browser }: { workspace?: Workspace | undefined; browser?: MastraBrowser | undefined },
+  given: ToolsInput,
 ): Promise<ToolSet> {
   const { compiler, subagents, logger } = environment;
-  workspace?.useStorage(memory?.storage);
   // Where this run can wait, its subagents can.
   const storage = memory?.journal && options.asTool !== true ? memory.storage : undefined;
   const own = config.tools && (await resolveDynamic(config.tools, context));
@@ -407,9 +441,7 @@ async function collectTools(
   for (const words of compiler.hidden(options.toolsets ?? {})) logger.warn(words);
   return compiler.prepare([
     memory?.parts.tools,
-    workspace && (await workspace.tools(context)),
-    // The tools of a session are those that its rules offer.
-    config.profile ? undefined : browser?.getTools(),
+    given,
     own,
     agents && subagents.toolsFor(agents, storage),
     ...Object.values(options.toolsets ?? {}),

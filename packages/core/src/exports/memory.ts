@@ -7,6 +7,8 @@ export type {
   MemoryParts,
   MemoryRun,
   MemoryThreads,
+  OmSettings,
+  RunProcessor,
   SemanticRecallConfig,
   TitleConfig,
   TitleContext,
@@ -14,5 +16,6 @@ export type {
 } from "../memory/memory.ts";
 
 // For memory authors
+export type { Telemetry } from "../telemetry/telemetry.ts";
 export { realSystem, sleep, type System } from "../system.ts";
 export { openThreads as openMemoryThreads } from "../thread/threads.ts";

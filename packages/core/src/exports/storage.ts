@@ -83,15 +83,12 @@ export type { System } from "../system.ts";
 
 // The rows of observational memory.
 export {
-  clearWrites as clearOmWrites,
   keyOf as omKeyOf,
   newRecord as newOmRecord,
-  OM_DOMAIN,
   type OmAddress,
-  OmDomain,
-  type OmState,
   partOf as omPartOf,
-} from "../storage/om-domain.ts";
+} from "../storage/om-address.ts";
+export { clearWrites as clearOmWrites, OM_DOMAIN, OmDomain, type OmState } from "../storage/om-domain.ts";
 export {
   type BufferedObservationChunk,
   logOf as omLogOf,

@@ -39,6 +39,7 @@ export type {
   FileStat,
   ProviderStatus,
   ReadOptions,
+  ScanRoots,
   WorkspaceFilesystem,
   WriteOptions,
 } from "../workspace/workspace-filesystem.ts";
@@ -64,7 +65,25 @@ export {
   NotDirectoryError,
   PermissionError,
   SandboxFeatureNotSupportedError,
+  SearchNotAvailableError,
   StaleFileError,
   WorkspaceReadOnlyError,
 } from "../workspace/workspace-errors.ts";
 export { IgnoreRules } from "../workspace/ignore-rules.ts";
+
+// Search.
+export type { WorkspaceSearchOptions } from "../workspace/search/search-config.ts";
+export type { BatchEmbedder, SearchEmbedder } from "../workspace/search/search-embedder.ts";
+export type { SearchMode, SearchOptions } from "../workspace/search/search-index.ts";
+export type { IndexOptions, SearchResult } from "../workspace/search/workspace-search.ts";
+
+// Skills.
+export { createSkill, type CreateSkillOptions } from "../workspace/skills/create-skill.ts";
+export type { InlineSkill, Skill, SkillMetadata, SkillOrigin } from "../workspace/skills/skill.ts";
+export type { WorkspaceSkillOptions } from "../workspace/skills/skill-config.ts";
+export type { SkillSource } from "../workspace/skills/skill-source.ts";
+export type {
+  SkillSearchOptions,
+  SkillSearchResult,
+  WorkspaceSkills,
+} from "../workspace/skills/workspace-skills.ts";

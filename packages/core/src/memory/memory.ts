@@ -8,6 +8,7 @@ import type { Schema } from "../schema/schema.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 import type { VectorFilter, VectorMetric } from "../vector/vector.ts";
 import type { System } from "../system.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
 
 export interface SemanticRecallConfig {
   /** How many similar messages to recall. */
@@ -115,12 +116,37 @@ export interface MemoryThreads {
   ): Promise<"stored" | "busy" | "conflict">;
 }
 
+/** What a controller sets for one role of observational memory. */
+export interface OmRoleSettings {
+  /** Chosen for the thread: before the memory's configuration. */
+  chosen: OmRoleSetting;
+  /** Used if the memory's configuration has none. */
+  usual: OmRoleSetting;
+}
+
+interface OmRoleSetting {
+  /** Called when the role is. May throw. */
+  model(): ModelConfig | undefined;
+  threshold: number | undefined;
+}
+
+export interface OmSettings {
+  /** The model behind an id, as the controller resolves it. */
+  resolveModel(modelId: string): ModelConfig;
+  observation: OmRoleSettings;
+  reflection: OmRoleSettings;
+}
+
 /** The agent that a memory belongs to, for work that goes on without a run. */
 export interface MemoryAgent {
   readonly id: string;
   readonly threads: MemoryThreads;
-  /** The agent's own model. */
-  model(): Promise<ModelConfig>;
+  /** The agent's own model, on this thread. */
+  model(threadId: string): Promise<ModelConfig>;
+  /** Spans for the memory's own work, if the agent's default options have telemetry. */
+  telemetry?(): Promise<Telemetry | undefined>;
+  /** Settings of observational memory for a thread, on a controller. */
+  omSettings?(threadId: string): Promise<OmSettings>;
 }
 
 export interface MemoryRun {
@@ -134,6 +160,11 @@ export interface MemoryRun {
   /** Absent for a run that only reads. */
   journal?: MemoryJournal | undefined;
   agent?: MemoryAgent | undefined;
+}
+
+/** A processor that takes part in what a run stores. On a thread, what `forRun` returns stands in its place. */
+export interface RunProcessor extends Processor {
+  forRun(run: MemoryRun): Promise<Processor>;
 }
 
 export interface MemoryParts {
@@ -153,5 +184,9 @@ export interface MastraMemory {
   useStorage(storage: Storage): void;
   prepareRun(run: MemoryRun): Promise<MemoryParts>;
   /** From now on, work that the memory's runs left is carried out here. */
-  serve?(agent: MemoryAgent): void;
+  serve?(agent: MemoryAgent): void | Promise<void>;
+  /** Thresholds of observational memory, as far as they were configured. */
+  readonly omThresholds?:
+    | { messageTokens: number | undefined; observationTokens: number | undefined }
+    | undefined;
 }

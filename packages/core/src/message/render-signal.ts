@@ -104,7 +104,8 @@ function escapeAttribute(value: JSONValue): string {
     .replace(/[&<>"\n\t\r]/g, (character) => ESCAPES[character] as string);
 }
 
-function escapeText(text: string): string {
+/** Text inside an XML element. */
+export function escapeText(text: string): string {
   return text
     .toWellFormed()
     .replace(NOT_XML, "")

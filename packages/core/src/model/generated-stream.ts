@@ -20,7 +20,13 @@ export function withStream(model: LanguageModel): LanguageModel {
         ...content.flatMap(toParts),
         { type: "finish", finishReason, usage, ...(providerMetadata && { providerMetadata }) },
       ];
-      return { stream: ReadableStream.from(parts), ...(request && { request }) };
+      const stream = new ReadableStream<LanguageModelV4StreamPart>({
+        start(controller) {
+          for (const part of parts) controller.enqueue(part);
+          controller.close();
+        },
+      });
+      return { stream, ...(request && { request }) };
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { StoredThread } from "@selvedge/protocol";
 import type { System } from "../system.ts";
+import { newRecord } from "./om-address.ts";
 import {
   OM_CHUNKS,
   OM_EVENTS,
@@ -29,7 +30,8 @@ interface Unbound {
 
 /**
  * The log of a thread for its copy, in the commit of the copy. Jobs are not copied: what no chunk covers becomes due
- * again. In resource scope the log is shared, and only what is known of the messages is copied.
+ * again. In resource scope the log is shared, and only what is known of the messages is copied. For another resource,
+ * the copy begins a log with what was noted of this thread alone: nothing that was reflected together with others.
  */
 export async function cloneOmWrites(
   storage: Storage,
@@ -39,10 +41,22 @@ export async function cloneOmWrites(
   system: System,
 ): Promise<Write[]> {
   const resource = recordKey("resource", "", source.resourceId);
-  const [records, chunks, parts] = await storage.selectAll([
+  const target = recordKey("resource", "", copy.resourceId);
+  const [records, chunks, parts, shared, [other]] = await storage.selectAll([
     { table: OM_RECORDS, where: { thread_id: source.id, source: "" } },
     { table: OM_CHUNKS, where: { thread_id: source.id }, orderBy: [{ column: "number" }] },
     { table: OM_RECORDS, where: { thread_id: resource, source: source.id } },
+    {
+      table: OM_CHUNKS,
+      where: {
+        thread_id: resource,
+        source: source.id,
+        kind: "observe",
+        state: { in: ["active", "buffered"] },
+      },
+      orderBy: [{ column: "number" }],
+    },
+    { table: OM_RECORDS, where: { thread_id: target, source: "" }, limit: 1 },
   ]);
   const writes: Write[] = [];
   const [record] = records;
@@ -57,11 +71,33 @@ export async function cloneOmWrites(
     );
   }
   const [part] = parts;
-  if (part && copy.resourceId === source.resourceId) {
-    const key = { thread_id: resource, source: copy.id };
-    writes.push(insert(OM_RECORDS, copyRecord(part, copy, key, messages, [], system)));
-  }
-  return writes;
+  if (!part) return writes;
+  const isShared = copy.resourceId === source.resourceId;
+  const key = { thread_id: target, source: copy.id };
+  const version = other?.version ?? 0;
+  const copied = isShared
+    ? []
+    : shared.map((chunk) => {
+        const { row, bound } = copyChunk(chunk, copy.id, messages, system);
+        const position = row.state === "active" ? version + 1 : null;
+        return { row: { ...row, thread_id: target, generation: other?.generation ?? 0, position }, bound };
+      });
+  const own = copyRecord(part, copy, key, messages, copied, system);
+  writes.push(insert(OM_RECORDS, own));
+  if (isShared) return writes;
+  const address = { scope: "resource" as const, threadId: copy.id, resourceId: copy.resourceId };
+  const active = copied.filter(({ row }) => row.state === "active");
+  return [
+    ...writes,
+    insert(OM_RECORDS, newRecord(address, "", system), "ignore"),
+    update(OM_RECORDS, {
+      // A reflection that has begun must not stand for chunks that it did not read.
+      where: { thread_id: target, source: "", version },
+      increment: { version: 1, log_tokens: active.reduce((sum, { row }) => sum + row.tokens!, 0) },
+      require: true,
+    }),
+    ...copied.map(({ row }) => insert(OM_CHUNKS, row)),
+  ];
 }
 
 interface CopiedChunk {

@@ -63,6 +63,8 @@ export interface OmHints {
   suggestedResponse?: string;
   threadTitle?: string;
   extracted?: Record<string, unknown>;
+  /** Where extracted values are in the record's metadata, if not at `extracted.<slug>`; `false` for nowhere. */
+  places?: Record<string, string | false>;
   extractionFailures?: { slug: string; error: string }[];
 }
 
@@ -192,8 +194,23 @@ function base(record: OmRecordRow, threadId: string | null): ObservationalMemory
     lastBufferedAtTokens: 0,
     lastBufferedAtTime: null,
     config: (record.config ?? {}) as Record<string, unknown>,
-    metadata: { usage: record.usage ?? {} },
+    metadata: { usage: record.usage ?? {}, ...extractedIn((record.hints ?? {}) as OmHints) },
   };
+}
+
+/** Extracted values, each at its place. */
+function extractedIn({ extracted = {}, places = {} }: OmHints): Record<string, unknown> {
+  const metadata: Record<string, unknown> = {};
+  for (const [slug, value] of Object.entries(extracted)) {
+    const path = places[slug] ?? `extracted.${slug}`;
+    if (path === false) continue;
+    const keys = path.split(".");
+    const last = keys.pop()!;
+    let at = metadata;
+    for (const key of keys) at = (Object.hasOwn(at, key) ? at[key] : (at[key] = {})) as typeof metadata;
+    if (typeof at === "object" && at !== null) at[last] = value;
+  }
+  return metadata;
 }
 
 async function idsOf(storage: Storage, chunks: readonly OmChunkRow[]): Promise<Map<string, string[]>> {

@@ -166,7 +166,7 @@ export type OmJobRow = {
   id: string;
   source: string;
   source_resource: string;
-  kind: "observe" | "reflect";
+  kind: "observe" | "reflect" | "renew";
   upto: number | null;
   to_id: string | null;
   tokens: number;
@@ -186,7 +186,8 @@ export type OmJobRow = {
 
 /**
  * Work for the observer and the reflector. An observation covers the messages from where the coverage ends up to `to_id`; a
- * reflection the active chunks up to position `upto`. The id is made of the kind and the range: no range has two jobs.
+ * reflection the active chunks up to position `upto`. The id is made of the kind and the range: no range has two jobs. A
+ * renewal observes the messages of one chunk again, because some were deleted.
  */
 export const OM_JOBS: Table<OmJobRow> = {
   name: "selvedge_om_jobs",
@@ -200,7 +201,7 @@ export const OM_JOBS: Table<OmJobRow> = {
     kind: "text",
     /** Of a reflection: the last position that it stands for. */
     upto: "integer",
-    /** Of an observation: its last message. */
+    /** Of an observation: its last message. Of a renewal: the chunk. */
     to_id: "text",
     tokens: "integer",
     /** How many tokens one call covers at most, after one was too long for the model. */

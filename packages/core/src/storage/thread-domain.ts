@@ -15,6 +15,8 @@ import { type NewMessageRow, toMessageRow, toThread, toThreadRow } from "./messa
 import { touchThread } from "./message-writes.ts";
 import { forgetSource } from "./om-clone.ts";
 import { OM_DOMAIN, type OmDomain } from "./om-domain.ts";
+import { recountWrites } from "./om-recount.ts";
+import { renewWrites } from "./om-renew.ts";
 import type { ObservationalMemoryRecord } from "./om-record.ts";
 import { OM_RECORDS } from "./om-tables.ts";
 import { type Page, type PageOptions, toWindow } from "./page.ts";
@@ -208,12 +210,16 @@ export class ThreadDomain {
     rows.sort((a, b) => a.created_at - b.created_at);
     const writes = rows.flatMap(messageUpsert);
     const ids = rows.map((row) => row.id);
-    const threads = new Set(rows.map((row) => row.thread_id));
+    const threads = new Map(rows.map((row) => [row.thread_id, row.resource_id]));
+    await this.#om();
     await this.#commit(
       [
         ...writes,
         remove(MESSAGE_STEPS, { message_id: { in: ids } }),
-        ...Array.from(threads, (id) => touchThread(id, this.#now())),
+        ...Array.from(threads, ([id, resourceId]) => [
+          touchThread(id, this.#now()),
+          ...recountWrites(id, resourceId ?? id),
+        ]).flat(),
       ],
       (index) => `Message ${ownerOf(writes[index])} belongs to another thread or resource; give it a new id`,
     );
@@ -223,7 +229,9 @@ export class ThreadDomain {
   async deleteMessages(messageIds: readonly string[]): Promise<void> {
     if (messageIds.length === 0) return;
     const ids = messageIds.map((id) => checkId("messageId", id));
+    await this.#om();
     await this.#storage.commit([
+      ...(await renewWrites(this.#storage, ids, this.#system)),
       remove(MESSAGE_STEPS, { message_id: { in: ids } }),
       remove(MESSAGES, { id: { in: ids } }),
     ]);

@@ -133,6 +133,8 @@ export interface ToolDefinition<
    * it acts.
    */
   idempotent?: boolean;
+  /** For the rules of sessions, if the controller has no `toolCategoryResolver`. */
+  category?: "read" | "edit" | "execute" | null;
   /** Milliseconds a call may take; 0 means no limit. Default: the run's `toolTimeoutMs`. */
   timeoutMs?: number;
   transform?: ToolTransform;

@@ -44,13 +44,14 @@ export function weighWords(
   question: ReadonlyMap<string, number>,
   count: number,
   frequencies: ReadonlyMap<string, number>,
+  k1: number = K1,
 ): Map<string, number> {
   const weights: [word: string, weight: number][] = [];
   let most = 0;
   for (const [word, times] of question) {
     const frequency = frequencies.get(word) ?? 0;
     const weight = times * Math.log(1 + (count - frequency + 0.5) / (frequency + 0.5));
-    most += weight * (K1 + 1);
+    most += weight * (k1 + 1);
     if (frequency > 0) weights.push([word, weight]);
   }
   const heaviest = weights.sort((a, b) => b[1] - a[1]).slice(0, MAX_WEIGHED);

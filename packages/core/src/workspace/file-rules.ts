@@ -1,10 +1,12 @@
-import { globber } from "./grep-files.ts";
+import { globber } from "./globber.ts";
 
 export interface FileRules {
   /** Files whose content is only shown after approval. */
   isSensitive(path: string): boolean;
   /** Files that the tools cannot change. */
   isProtected(path: string): boolean;
+  /** The globs of the sensitive ones. */
+  readonly sensitive: readonly string[];
 }
 
 const SENSITIVE = [".env", ".env.*", "*.pem", "*.key", "id_rsa", "id_ed25519", ".npmrc", ".netrc"];
@@ -16,10 +18,23 @@ export async function fileRules(
   sensitive: readonly string[] = SENSITIVE,
   protect: readonly string[] = PROTECTED,
 ): Promise<FileRules> {
-  const [isSecret, isExample, isProtected] = await Promise.all([
+  const [isSecret, isExample, isProtected, mayBeSecret] = await Promise.all([
     globber(sensitive, true),
     globber(NOT_SENSITIVE, true),
     globber(protect, true),
+    anyName(sensitive),
   ]);
-  return { isSensitive: (path) => isSecret(path) && !isExample(path), isProtected };
+  return {
+    isSensitive: (path) =>
+      mayBeSecret.test(path.slice(path.lastIndexOf("/") + 1)) && isSecret(path) && !isExample(path),
+    isProtected,
+    sensitive,
+  };
+}
+
+/** One quick test for the last names of all patterns: searches ask for every file. */
+async function anyName(patterns: readonly string[]): Promise<RegExp> {
+  const { default: picomatch } = await import("picomatch");
+  const names = patterns.map((one) => picomatch.makeRe(one.split("/").pop()!, { dot: true }).source);
+  return new RegExp(names.join("|") || "(?!)");
 }

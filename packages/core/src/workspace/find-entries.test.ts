@@ -2,6 +2,8 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { scratch } from "./__fixtures__/scratch.ts";
+import { treeSource } from "./contained/tree-source.ts";
+import { filesystemSource } from "./scan/scan-source.ts";
 import { findEntries, type FindOptions } from "./find-entries.ts";
 
 async function found(tree: Record<string, string>, options: FindOptions): Promise<string[]> {
@@ -12,7 +14,12 @@ async function found(tree: Record<string, string>, options: FindOptions): Promis
   }
   symlinkSync("..", join(root, "up"));
   const paths: string[] = [];
-  for await (const { path } of findEntries(files, options)) paths.push(path);
+  for (const source of [treeSource(files.scanRoots()), filesystemSource(files)]) {
+    const here: string[] = [];
+    await findEntries(source, options, ({ path }) => void here.push(path));
+    if (paths.length > 0) expect(here).toEqual(paths);
+    else paths.push(...here);
+  }
   return paths;
 }
 

@@ -1,7 +1,7 @@
-import { AgentError } from "../errors.ts";
 import { IgnoreRules } from "./ignore-rules.ts";
+import type { ScanFolder, ScanSource } from "./scan/scan-source.ts";
 import { PermissionError } from "./workspace-errors.ts";
-import type { FileEntry, WorkspaceFilesystem } from "./workspace-filesystem.ts";
+import type { FileEntry } from "./workspace-filesystem.ts";
 
 export interface FindOptions {
   /** Where to start, relative to the root. */
@@ -9,44 +9,61 @@ export interface FindOptions {
   maxDepth?: number;
   showHidden?: boolean;
   respectGitignore?: boolean;
-  signal?: AbortSignal | undefined;
+  /** Called before each entry. Throws to stop. */
+  pause?: (() => void | Promise<void>) | undefined;
 }
 
-/** An entry below the start, with its path relative to the root. Directories come before their contents. */
+/** An entry below the start, with its path relative to the root. */
 export interface FoundEntry {
   path: string;
   name: string;
   type: FileEntry["type"];
-  size?: number | undefined;
   depth: number;
 }
 
+/** Called with each entry and the open directory that it is in. Returns true to stop. */
+type Visit = (entry: FoundEntry, folder: ScanFolder) => boolean | void | Promise<boolean | void>;
+
+/** From the weakest to the strongest. */
 const IGNORE_FILES = [".gitignore", ".ignore"];
+const MAX_RULE_BYTES = 1024 * 1024;
 const MAX_DEPTH = 64;
 
 /**
- * Yields what is below a directory, sorted by name. Ignored entries are left out, unless the start itself is ignored: who
- * names a directory wants to see it. Links are listed and not followed.
+ * Visits what is below a directory, sorted by name; directories come before their contents. Ignored entries are left
+ * out, unless the start itself is ignored: naming a directory reaches it. Links are visited and not followed.
  */
-export async function* findEntries(
-  files: WorkspaceFilesystem,
-  options: FindOptions,
-): AsyncGenerator<FoundEntry> {
-  const { maxDepth = MAX_DEPTH, showHidden = false, respectGitignore = true, signal } = options;
+export async function findEntries(source: ScanSource, options: FindOptions, visit: Visit): Promise<void> {
+  const { maxDepth = MAX_DEPTH, showHidden = false, respectGitignore = true, pause } = options;
   const start = normalize(options.path);
-  yield* visit(start, respectGitignore ? await rulesAbove(files, start) : new IgnoreRules(), 1);
+  const rules = respectGitignore ? await rulesAbove(source, start) : new IgnoreRules();
+  const folder = await source.folder(start === "" ? "." : start);
+  await enter(folder, start, rules, 1);
 
-  async function* visit(directory: string, rules: IgnoreRules, depth: number): AsyncGenerator<FoundEntry> {
-    signal?.throwIfAborted();
-    const entries = await files.readdir(directory === "" ? "." : directory);
-    const own = respectGitignore ? await rulesOf(files, directory, entries, rules) : rules;
-    for (const { name, type, size } of entries) {
-      const path = directory === "" ? name : `${directory}/${name}`;
-      if (name === ".git" || (!showHidden && name.startsWith("."))) continue;
-      if (respectGitignore && own.leavesOut(path, type === "directory")) continue;
-      yield { path, name, type, size, depth };
-      if (type === "directory" && depth < Math.min(maxDepth, MAX_DEPTH)) yield* visit(path, own, depth + 1);
+  async function enter(
+    folder: ScanFolder,
+    directory: string,
+    above: IgnoreRules,
+    depth: number,
+  ): Promise<boolean | void> {
+    try {
+      const entries = (await folder.entries()).sort((a, b) => (a.name < b.name ? -1 : 1));
+      const rules = respectGitignore ? await rulesOf(folder, directory, entries, above) : above;
+      for (const { name, type } of entries) {
+        if (name === ".git" || (!showHidden && name.startsWith("."))) continue;
+        const path = directory === "" ? name : `${directory}/${name}`;
+        if (respectGitignore && rules.leavesOutEntry(path, type === "directory")) continue;
+        if (pause) await pause();
+        const visited = visit({ path, name, type, depth }, folder);
+        if (typeof visited === "object" ? await visited : visited) return true;
+        if (type !== "directory" || depth >= Math.min(maxDepth, MAX_DEPTH)) continue;
+        const child = await folder.folder(name);
+        if (child && (await enter(child, path, rules, depth + 1))) return true;
+      }
+    } finally {
+      folder.close();
     }
+    return false;
   }
 }
 
@@ -62,49 +79,70 @@ export function normalize(path: string): string {
 }
 
 /** The rules of the directories above the start. If they leave the start out, none apply. */
-async function rulesAbove(files: WorkspaceFilesystem, start: string): Promise<IgnoreRules> {
+async function rulesAbove(source: ScanSource, start: string): Promise<IgnoreRules> {
   let rules = new IgnoreRules();
   const names = start.split("/").filter(Boolean);
-  for (let depth = 0; depth < names.length; depth++) {
+  let folder: ScanFolder | undefined = names.length > 0 ? await source.folder(".") : undefined;
+  for (let depth = 0; depth < names.length && folder; depth++) {
     const directory = names.slice(0, depth).join("/");
-    rules = await rules.inside(directory, await readRules(files, directory, IGNORE_FILES));
-    if (rules.leavesOut(names.slice(0, depth + 1).join("/"), true)) return new IgnoreRules();
+    let child: ScanFolder | undefined;
+    try {
+      rules = await rules.inside(directory, await readRules(folder, IGNORE_FILES, true));
+      if (rules.leavesOut(names.slice(0, depth + 1).join("/"), true)) return new IgnoreRules();
+      child = depth + 1 < names.length ? await folder.folder(names[depth]!) : undefined;
+    } finally {
+      folder.close();
+    }
+    folder = child;
   }
   return rules;
 }
 
 async function rulesOf(
-  files: WorkspaceFilesystem,
+  folder: ScanFolder,
   directory: string,
-  entries: readonly FileEntry[],
+  entries: readonly { name: string; type: FileEntry["type"] }[],
   rules: IgnoreRules,
 ): Promise<IgnoreRules> {
-  const there = entries.filter(({ name, type }) => type === "file" && IGNORE_FILES.includes(name));
-  return there.length === 0
-    ? rules
-    : rules.inside(
-        directory,
-        await readRules(
-          files,
-          directory,
-          there.map(({ name }) => name),
-        ),
-      );
+  const names: string[] = [];
+  let isRepository = false;
+  for (const { name, type } of entries) {
+    // Sorted: the names with a dot come early.
+    if (name > ".j") break;
+    if (type === "file" && IGNORE_FILES.includes(name)) names.push(name);
+    else if (type === "directory" && name === ".git") isRepository = true;
+  }
+  if (names.length === 0 && !isRepository) return rules;
+  const strongestLast = IGNORE_FILES.filter((name) => names.includes(name));
+  return rules.inside(directory, await readRules(folder, strongestLast, isRepository));
 }
 
 async function readRules(
-  files: WorkspaceFilesystem,
-  directory: string,
+  folder: ScanFolder,
   names: readonly string[],
+  isRepository: boolean,
 ): Promise<string[]> {
   const texts: string[] = [];
-  for (const name of names) {
-    try {
-      const path = directory === "" ? name : `${directory}/${name}`;
-      texts.push((await files.readFile(path, { encoding: "utf8" })) as string);
-    } catch (error) {
-      if (!AgentError.is(error)) throw error;
-    }
-  }
+  if (isRepository) texts.push(await readExclude(folder));
+  for (const name of names) texts.push(decode(await folder.read(name, MAX_RULE_BYTES)));
   return texts;
+}
+
+/** `.git/info/exclude`: rules that are not checked in. */
+async function readExclude(folder: ScanFolder): Promise<string> {
+  const git = await folder.folder(".git");
+  try {
+    const info = await git?.folder("info");
+    try {
+      return decode(await info?.read("exclude", MAX_RULE_BYTES));
+    } finally {
+      info?.close();
+    }
+  } finally {
+    git?.close();
+  }
+}
+
+function decode(bytes: Uint8Array | undefined): string {
+  return bytes ? new TextDecoder().decode(bytes) : "";
 }

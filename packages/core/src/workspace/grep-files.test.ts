@@ -1,17 +1,33 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { realSystem } from "../system.ts";
 import { scratch } from "./__fixtures__/scratch.ts";
-import { type GrepInput, grepFiles, showGrep } from "./grep-files.ts";
+import { type GrepInput, showGrep } from "./grep-files.ts";
+import { searchText } from "./scan/search-text.ts";
 
-async function grep(tree: Record<string, string | Uint8Array>, input: GrepInput) {
+async function grep(
+  tree: Record<string, string | Uint8Array | { to: string }>,
+  input: GrepInput,
+  timeLimitMs?: number,
+) {
   const { files, root } = scratch();
   for (const [path, text] of Object.entries(tree)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), text);
+    if (typeof text === "object" && "to" in text) symlinkSync(text.to, join(root, path));
+    else writeFileSync(join(root, path), text);
   }
-  return grepFiles(files, input, { system: realSystem, isSensitive: (path) => path === ".env" });
+  const options = { system: realSystem, sensitive: [".env"], timeLimitMs };
+  const result = await searchText(files, input, options);
+  // Without threads, the result is the same.
+  const elsewhere = new Proxy(files, {
+    get(target, key) {
+      const value: unknown = key === "scanRoots" ? undefined : Reflect.get(target, key);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  if (timeLimitMs === undefined) expect(await searchText(elsewhere, input, options)).toEqual(result);
+  return result;
 }
 
 describe("grepFiles", () => {
@@ -51,6 +67,14 @@ describe("grepFiles", () => {
     expect(result).toMatchObject({ searched: 1, skipped: 3, files: 1 });
   });
 
+  it("does not show a secret through a link", async () => {
+    const result = await grep(
+      { ".env": "hi", "link.txt": { to: ".env" } },
+      { pattern: "hi", path: "link.txt" },
+    );
+    expect(result).toMatchObject({ matches: [], skipped: 1 });
+  });
+
   it("cuts long lines and long results", async () => {
     const result = await grep(
       { long: `${"y".repeat(5000)}hit`, many: "hit\n".repeat(2000) },
@@ -62,7 +86,8 @@ describe("grepFiles", () => {
   });
 
   it("stops at a pattern that would never end, and refuses one that is not valid", async () => {
-    const result = await grep({ a: `${"a".repeat(60)}!` }, { pattern: "(a+)+$" });
+    const result = await grep({ "a.txt": "aaa", "b.txt": `${"a".repeat(60)}!` }, { pattern: "(a+)+$" }, 3000);
+    expect(result.matches.map(({ path }) => path)).toEqual(["a.txt"]);
     expect(result.stopped).toContain("takes too long");
     await expect(grep({ a: "" }, { pattern: "(" })).rejects.toThrow("not a valid regular expression");
     await expect(grep({ a: "" }, { pattern: "x".repeat(1001) })).rejects.toThrow("1 to 1000 characters");

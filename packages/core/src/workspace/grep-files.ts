@@ -1,9 +1,12 @@
+import { isAscii, isUtf8 } from "node:buffer";
 import { AgentError, showValue } from "../errors.ts";
 import { SafePattern } from "../processor/safe-pattern.ts";
-import type { System } from "../system.ts";
-import { findEntries, normalize } from "./find-entries.ts";
-import { toText } from "./text-file.ts";
-import type { WorkspaceFilesystem } from "./workspace-filesystem.ts";
+import { fileRules } from "./file-rules.ts";
+import { findEntries, type FoundEntry } from "./find-entries.ts";
+import { globber } from "./globber.ts";
+import { requiredText } from "./scan/required-text.ts";
+import type { ScanContext } from "./scan/scan-context.ts";
+import type { ScanFolder, ScanSource } from "./scan/scan-source.ts";
 
 export interface GrepInput {
   pattern: string;
@@ -35,62 +38,95 @@ export interface GrepResult {
   stopped?: string;
 }
 
-interface GrepOptions {
-  system: System;
-  signal?: AbortSignal | undefined;
-  /** Files whose content must not be shown. */
-  isSensitive(path: string): boolean;
+/** What a search found since the last report. */
+export interface GrepPart {
+  matches: GrepMatch[];
+  searched: number;
+  skipped: number;
+}
+
+export interface GrepOptions {
+  /** Globs of files whose content must not be shown. */
+  sensitive: readonly string[];
+  /** Search only these of the files, so that several threads can share the work. */
+  share?: { count: number; mine: number };
 }
 
 const MAX_PATTERN = 1000;
 const MAX_MATCHES = 1000;
 const MAX_FILE_BYTES = 5 * 1024 * 1024;
 const MAX_LINE = 500;
-const TIME_LIMIT_MS = 20_000;
-/** Other work gets a turn at least this often. */
-const SLICE_MS = 10;
+const REPORT_FILES = 1000;
+const SNIFFED = 8 * 1024;
 const GLOB = /[*?[\]{}]/;
 
-/** Searches text files for a JavaScript regular expression, line by line. A pattern cannot block the process. */
+/**
+ * Searches text files for a JavaScript regular expression, and returns the matches that were not reported. In a thread, the
+ * pattern may take any time; elsewhere one that takes too long stops the search.
+ */
 export async function grepFiles(
-  files: WorkspaceFilesystem,
-  input: GrepInput,
-  { system, signal, isSensitive }: GrepOptions,
-): Promise<GrepResult> {
-  const { contextLines = 0, maxCount = MAX_MATCHES } = input;
-  const pattern = toPattern(input);
-  const literal = /^[\w \-/:;,"'=<>@#%&!~`]+$/.test(input.pattern) && input.caseSensitive !== false;
-  const result: GrepResult = { matches: [], files: 0, searched: 0, skipped: 0 };
-  const deadline = system.monotonic() + TIME_LIMIT_MS;
-  let sliceEnd = system.monotonic() + SLICE_MS;
-  for await (const { path, size = 0 } of filesOf(files, input, signal)) {
-    if (system.monotonic() > deadline) return { ...result, stopped: `after ${TIME_LIMIT_MS / 1000} s` };
-    if (system.monotonic() > sliceEnd) {
-      await new Promise<void>((resolve) => void system.setTimer(0, resolve));
-      sliceEnd = system.monotonic() + SLICE_MS;
+  source: ScanSource,
+  { sensitive, share, ...input }: GrepInput & GrepOptions,
+  { pause, report, isThread = false }: ScanContext<GrepPart> = {},
+): Promise<GrepPart & { stopped?: string }> {
+  const { contextLines = 0, maxCount = MAX_MATCHES, path = ".", includeHidden = false } = input;
+  const pattern = new SafePattern(toPattern(input), isThread);
+  const needle = Buffer.from(requiredText(input) ?? "");
+  const { isSensitive } = await fileRules(sensitive);
+  let part: GrepPart = { matches: [], searched: 0, skipped: 0 };
+  let found = 0;
+  let stopped: string | undefined;
+  const search = (file: FoundEntry, bytes: Buffer | undefined): boolean => {
+    // What was found must not be lost if the pattern never ends in this file.
+    if (report && (part.matches.length > 0 || part.searched + part.skipped >= REPORT_FILES)) {
+      report(part);
+      part = { matches: [], searched: 0, skipped: 0 };
     }
-    if (size > MAX_FILE_BYTES || isSensitive(path)) {
-      result.skipped++;
-      continue;
+    const isMiss = bytes !== undefined && needle.length > 0 && !bytes.includes(needle);
+    const text = bytes && !isMiss ? decode(bytes) : undefined;
+    if (isMiss || text !== undefined) part.searched++;
+    else part.skipped++;
+    if (text === undefined) return false;
+    try {
+      const spans = pattern.find(text);
+      for (const match of toMatches(file.path, text, spans, maxCount, contextLines)) {
+        part.matches.push(match);
+        if (++found > MAX_MATCHES) return true;
+      }
+      return false;
+    } catch (error) {
+      if (!AgentError.is(error, "limit-exceeded")) throw error;
+      stopped = `at ${file.path}: ${TOO_SLOW}`;
+      return true;
     }
-    const bytes = (await files.readFile(path)) as Buffer;
-    result.searched++;
-    if (literal && !bytes.includes(input.pattern)) continue;
-    const file = toText(bytes);
-    if (typeof file === "string") {
-      result.searched--;
-      result.skipped++;
-      continue;
-    }
-    const spans = spansIn(pattern, file.text, path, result);
-    if (spans.length > 0) result.files++;
-    for (const match of toMatches(path, file.text, spans, Math.min(maxCount, MAX_MATCHES), contextLines)) {
-      if (result.matches.length >= MAX_MATCHES) return { ...result, stopped: `after ${MAX_MATCHES} matches` };
-      result.matches.push(match);
-    }
-    if (result.stopped) return result;
-  }
-  return result;
+  };
+  await findFiles(source, { path, includeHidden, pause }, (file, folder) => {
+    if (share && shareOf(file.name, share.count) !== share.mine) return false;
+    // Behind a link, the name is that of the file it leads to.
+    const isSecret = isSensitive(file.path) || isSensitive(file.name);
+    const bytes = isSecret ? undefined : folder.read(file.name, MAX_FILE_BYTES);
+    // Waiting for what is already there would take a fifth of the time.
+    return bytes instanceof Promise ? bytes.then((read) => search(file, read)) : search(file, bytes);
+  });
+  return { ...part, ...(stopped !== undefined && { stopped }) };
+}
+
+export const TOO_SLOW = "the pattern takes too long. Write it without repetitions inside repetitions";
+
+/** Joins what threads found into one result, in the order of paths. */
+export function joinParts(parts: readonly GrepPart[], stopped?: string): GrepResult {
+  const matches = parts.flatMap((part) => part.matches);
+  const keys = new Map(matches.map(({ path }) => [path, path.replaceAll("/", "\0")]));
+  matches.sort((a, b) => compare(keys.get(a.path)!, keys.get(b.path)!) || a.line - b.line);
+  const why = stopped ?? (matches.length > MAX_MATCHES ? `after ${MAX_MATCHES} matches` : undefined);
+  const shown = matches.slice(0, MAX_MATCHES);
+  return {
+    matches: shown,
+    files: new Set(shown.map(({ path }) => path)).size,
+    searched: parts.reduce((sum, { searched }) => sum + searched, 0),
+    skipped: parts.reduce((sum, { skipped }) => sum + skipped, 0),
+    ...(why !== undefined && { stopped: why }),
+  };
 }
 
 /** The text for a model: totals first, then `path:line:column: text`. */
@@ -108,32 +144,36 @@ export function showGrep({ matches, files, searched, skipped, stopped }: GrepRes
   return [`${notes.join("; ")}.`, ...lines].join("\n");
 }
 
-async function* filesOf(
-  files: WorkspaceFilesystem,
-  { path = ".", includeHidden = false }: GrepInput,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<{ path: string; size?: number | undefined }> {
-  const isGlob = GLOB.test(path) && !(await files.exists(path));
-  if (!isGlob) {
-    const found = await files.stat(path);
-    if (found.type !== "directory") return yield { path, size: found.size };
+/** Visits the files that a path names: one file, those below a directory, or those that match a glob. */
+export async function findFiles(
+  source: ScanSource,
+  { path, includeHidden, pause }: { path: string; includeHidden: boolean; pause?: ScanContext["pause"] },
+  visit: (file: FoundEntry, folder: ScanFolder) => boolean | Promise<boolean>,
+): Promise<void> {
+  const type = await typeOf(source, path);
+  if (type === "directory" || type === undefined) {
+    const matches = type ? () => true : await globber(path, includeHidden);
+    const start = type ? path : startOf(path);
+    return findEntries(source, { path: start, showHidden: includeHidden, pause }, (entry, folder) =>
+      entry.type === "file" && matches(entry.path) ? visit(entry, folder) : false,
+    );
   }
-  const start = isGlob ? startOf(path) : path;
-  const matches = isGlob ? await globber(path, includeHidden) : () => true;
-  for await (const entry of findEntries(files, { path: start, showHidden: includeHidden, signal })) {
-    if (entry.type === "file" && matches(entry.path)) yield entry;
+  const { folder, name } = await source.file(path);
+  try {
+    await visit({ path, name, type: "file", depth: 1 }, folder);
+  } finally {
+    folder.close();
   }
 }
 
-/** A test of paths relative to the root. */
-export async function globber(
-  patterns: string | readonly string[],
-  includeHidden: boolean,
-): Promise<(path: string) => boolean> {
-  const { default: picomatch } = await import("picomatch");
-  // A pattern without a slash is about names, at any depth.
-  const globs = [patterns].flat().map((one) => (one.includes("/") ? normalize(one) : `**/${one}`));
-  return picomatch(globs, { dot: includeHidden });
+/** What is at a path; `undefined` for a glob. */
+async function typeOf(source: ScanSource, path: string): Promise<FoundEntry["type"] | undefined> {
+  try {
+    return await source.typeOf(path);
+  } catch (error) {
+    if (GLOB.test(path) && AgentError.is(error, "not-found")) return undefined;
+    throw error;
+  }
 }
 
 /** The directories before the first part with a wildcard. */
@@ -149,7 +189,8 @@ function startOf(glob: string): string {
   );
 }
 
-function toPattern({ pattern, caseSensitive = true }: GrepInput): SafePattern {
+/** Throws if the pattern is not valid. */
+export function toPattern({ pattern, caseSensitive = true }: GrepInput): RegExp {
   if (typeof pattern !== "string" || pattern === "" || pattern.length > MAX_PATTERN) {
     throw new AgentError(
       "invalid-argument",
@@ -157,22 +198,12 @@ function toPattern({ pattern, caseSensitive = true }: GrepInput): SafePattern {
     );
   }
   try {
-    return new SafePattern(new RegExp(pattern, caseSensitive ? "m" : "mi"));
+    return new RegExp(pattern, caseSensitive ? "m" : "mi");
   } catch (error) {
     throw new AgentError(
       "invalid-argument",
       `pattern is not a valid regular expression: ${(error as Error).message}.`,
     );
-  }
-}
-
-function spansIn(pattern: SafePattern, text: string, path: string, result: GrepResult): { start: number }[] {
-  try {
-    return pattern.find(text);
-  } catch (error) {
-    if (!AgentError.is(error, "limit-exceeded")) throw error;
-    result.stopped = `at ${path}: the pattern takes too long. Write it without repetitions inside repetitions`;
-    return [];
   }
 }
 
@@ -203,6 +234,25 @@ function* toMatches(
       after: lines.slice(line + 1, line + 1 + contextLines).map(cut),
     };
   }
+}
+
+/** A share of the files, by name, of about the same size for all. */
+function shareOf(name: string, count: number): number {
+  let hash = 0;
+  for (let at = 0; at < name.length; at++) hash = (hash * 31 + name.charCodeAt(at)) | 0;
+  return (hash >>> 0) % count;
+}
+
+/** The text of a file, or `undefined` if it is binary. */
+function decode(bytes: Buffer): string | undefined {
+  if (bytes.subarray(0, SNIFFED).includes(0)) return undefined;
+  if (isAscii(bytes)) return bytes.toString("latin1");
+  if (!isUtf8(bytes)) return undefined;
+  return bytes.toString("utf8").replace(/^\uFEFF/, "");
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 function cut(line: string): string {

@@ -1,7 +1,7 @@
 import { basename, extname, posix, resolve } from "node:path";
 import { AgentError, showValue } from "../errors.ts";
 import { realSystem, type System } from "../system.ts";
-import { containment } from "./contained/directory.ts";
+import { containment, isDirectory } from "./contained/directory.ts";
 import { FileTree, hashFile, type OpenFile, type TreeEntry } from "./contained/file-tree.ts";
 import { fileIdentity } from "./file-identity.ts";
 import { KeyedLock } from "./keyed-lock.ts";
@@ -21,6 +21,7 @@ import type {
   FileStat,
   ProviderStatus,
   ReadOptions,
+  ScanRoots,
   WorkspaceFilesystem,
   WriteOptions,
 } from "./workspace-filesystem.ts";
@@ -95,6 +96,12 @@ export class LocalFilesystem implements WorkspaceFilesystem {
     const next = typeof paths === "function" ? paths(this.#allowedPaths) : paths;
     this.#tree.allow(next);
     this.#allowedPaths = next;
+  }
+
+  withAllowedPaths(paths: readonly string[]): LocalFilesystem {
+    const there = paths.filter((path) => isDirectory(path));
+    const allowedPaths = [...this.#allowedPaths, ...there];
+    return there.length === 0 ? this : new LocalFilesystem({ ...this.#options, id: this.id, allowedPaths });
   }
 
   async destroy(): Promise<void> {
@@ -219,7 +226,8 @@ export class LocalFilesystem implements WorkspaceFilesystem {
           if (depth < Math.min(maxDepth, LIST_DEPTH))
             await visit(posix.join(directory, entry.name), `${name}/`, depth + 1);
         } else if (entry.type !== "other" && (!extensions || extensions.includes(extname(name)))) {
-          found.push(this.#withSize(directory, entry, name));
+          const { type, size } = entry;
+          found.push({ name, type, ...(size !== undefined && { size }) });
         }
         if (found.length > LIST_ENTRIES) {
           throw new FileLimitError(
@@ -231,6 +239,10 @@ export class LocalFilesystem implements WorkspaceFilesystem {
     };
     await visit(path, "", 1);
     return found;
+  }
+
+  scanRoots(): ScanRoots {
+    return { roots: [...this.#tree.roots], refusesHardLinks: this.#options.hardLinks === "refuse" };
   }
 
   async exists(path: string): Promise<boolean> {
@@ -289,12 +301,6 @@ export class LocalFilesystem implements WorkspaceFilesystem {
       if (AgentError.is(error, "not-found")) throw new DirectoryNotFoundError(directory);
       throw error;
     }
-  }
-
-  #withSize(directory: string, entry: TreeEntry, name: string): FileEntry {
-    if (entry.type === "symlink") return { name, type: "symlink" };
-    const size = this.#tree.stat(posix.join(directory, entry.name), false)?.size;
-    return { name, type: "file", ...(size !== undefined && { size }) };
   }
 
   /** A hint for a name that differs from an existing one only in its Unicode form. */

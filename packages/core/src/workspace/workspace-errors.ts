@@ -142,3 +142,16 @@ export class FileLimitError extends PathError {
     super("FileLimitError", "limit-exceeded", path, `${path}: ${message}`);
   }
 }
+
+/** A search that needs an index the workspace does not have. */
+export class SearchNotAvailableError extends AgentError {
+  constructor(mode: string | undefined, available: string | undefined) {
+    super(
+      "not-supported",
+      available === undefined
+        ? "This workspace has no search index. Set bm25: true, or vectorStore and embedder."
+        : `This workspace cannot search by ${mode}, only by ${available}. Set bm25, or vectorStore and embedder.`,
+    );
+    this.name = "SearchNotAvailableError";
+  }
+}

@@ -65,6 +65,12 @@ export interface FilesystemInfo {
   [detail: string]: unknown;
 }
 
+/** What a thread needs to open the files of a tree. The roots are real paths. */
+export interface ScanRoots {
+  roots: string[];
+  refusesHardLinks: boolean;
+}
+
 /** Files as an agent sees them. Implement it for another place to keep files; `testFilesystem` is its test suite. */
 export interface WorkspaceFilesystem {
   readonly id: string;
@@ -92,6 +98,8 @@ export interface WorkspaceFilesystem {
   exists(path: string): Promise<boolean>;
   /** Without `follow`, of a link itself. Default: true. */
   stat(path: string, options?: { follow?: boolean }): Promise<FileStat>;
+  /** The same files, and more directories by their absolute paths. Those that are gone are left out. */
+  withAllowedPaths?(paths: readonly string[]): WorkspaceFilesystem;
   /** Where the files are, the same in every process. Default: `realpath(".")`, or `id`. */
   identity?(): Promise<string>;
   /** Deletes what a process that died while it wrote a file left beside it. */
@@ -99,4 +107,6 @@ export interface WorkspaceFilesystem {
   /** The path without links. */
   realpath?(path: string): Promise<string>;
   resolveAbsolutePath?(path: string): string | undefined;
+  /** For files of this machine: lets threads list and search them. */
+  scanRoots?(): ScanRoots;
 }

@@ -23,6 +23,11 @@ import type { BackgroundProcessOptions } from "./tools/run-command.ts";
 import type { ToolPermission } from "../tool/tool-limits.ts";
 import type { BackgroundProcesses } from "./sandbox/background-processes.ts";
 import type { WorkspaceSandbox } from "./sandbox/workspace-sandbox.ts";
+import { keepIndexed, searchTools } from "./tools/search-tools.ts";
+import { skillTools } from "./tools/skill-tools.ts";
+import type { WorkspaceSearch } from "./search/workspace-search.ts";
+import type { WorkspaceSkills } from "./skills/workspace-skills.ts";
+import { requestAccessTool } from "./tools/request-access-tool.ts";
 import type { ToolFrame, WorkspaceTool } from "./tools/tool-frame.ts";
 import type { WorkspaceFilesystem } from "./workspace-filesystem.ts";
 
@@ -76,7 +81,7 @@ export interface WorkspaceToolsConfig {
 
 const PREFIX = "mastra_workspace_";
 const WRITE_LOCK_MS = 30_000;
-const TOOLS: readonly WorkspaceTool[] = [
+const OWN_TOOLS: readonly WorkspaceTool[] = [
   readFileTool,
   writeFileTool,
   editFileTool,
@@ -107,6 +112,8 @@ export const WORKSPACE_TOOLS = {
     GET_PROCESS_OUTPUT: "mastra_workspace_get_process_output",
     KILL_PROCESS: "mastra_workspace_kill_process",
   },
+  SEARCH: { SEARCH: "mastra_workspace_search", INDEX: "mastra_workspace_index" },
+  SKILLS: { SKILL: "skill", SKILL_SEARCH: "skill_search", SKILL_READ: "skill_read" },
 } as const;
 
 export interface WorkspaceToolsSource {
@@ -115,9 +122,13 @@ export interface WorkspaceToolsSource {
   files: WorkspaceFilesystem | undefined;
   sandbox: WorkspaceSandbox | undefined;
   processes: BackgroundProcesses;
+  search: WorkspaceSearch | undefined;
+  /** Absent without skills. */
+  skills: WorkspaceSkills | undefined;
   config: WorkspaceToolsConfig;
   system: System;
   records: FileRecords;
+  allowedPaths?: readonly string[] | undefined;
   locks: KeyedLock;
 }
 
@@ -126,16 +137,24 @@ export async function workspaceTools(
   source: WorkspaceToolsSource,
   requestContext: RequestContext,
 ): Promise<ToolsInput> {
-  const { config, files, sandbox } = source;
+  const { config, files, sandbox, search, skills } = source;
   const rules = await fileRules();
   const exposed: Record<string, Tool> = {};
-  for (const tool of TOOLS) {
-    if (!(tool.needs === "sandbox" ? sandbox : files)) continue;
+  const canAsk = source.allowedPaths !== undefined && files?.withAllowedPaths !== undefined;
+  const tools = [
+    ...OWN_TOOLS.filter((tool) => (tool.needs === "sandbox" ? sandbox : files)).map((tool) =>
+      search && tool.needs !== "sandbox" ? keepIndexed(tool, search) : tool,
+    ),
+    ...(canAsk ? [requestAccessTool] : []),
+    ...(search ? searchTools(search) : []),
+    ...(skills ? skillTools(skills) : []),
+  ];
+  for (const tool of tools) {
     if (files?.readOnly && !tool.readOnly) continue;
     const own = optionsOf(config, tool);
     const context = { requestContext, workspace: source.workspace };
     if (!(await decide(own.enabled ?? config.enabled ?? true, context, false))) continue;
-    const name = own.name ?? PREFIX + tool.name;
+    const name = own.name ?? originalName(tool);
     if (Object.hasOwn(exposed, name)) {
       throw new AgentError(
         "invalid-argument",
@@ -154,9 +173,10 @@ function expose(
   rules: FileRules,
   requestContext: RequestContext,
 ): Tool {
-  const { config, system, records, locks, sandbox, processes, workspace, id } = source;
+  const { config, system, records, locks, sandbox, processes, workspace, id, allowedPaths } = source;
   // Tools that need files do not exist without them.
-  const files = source.files as WorkspaceFilesystem;
+  const files = ((allowedPaths && source.files?.withAllowedPaths?.(allowedPaths)) ??
+    source.files) as WorkspaceFilesystem;
   const own = optionsOf(config, tool);
   const asks = own.requireApproval ?? config.requireApproval;
   const context = { requestContext, workspace: source.workspace };
@@ -166,6 +186,7 @@ function expose(
     rules,
     records,
     system,
+    allowedPaths,
     showMedia(path, bytes, toolCallId) {
       const file = mediaFile(path, bytes, own);
       if (file) shown.set(toolCallId, file);
@@ -191,8 +212,9 @@ function expose(
     description: tool.description,
     inputSchema: tool.inputSchema,
     idempotent: tool.idempotent,
+    category: tool.category,
     requireApproval: async (args: Record<string, unknown>): Promise<boolean | ToolPermission> => {
-      const itself = await asksItself(tool, args, source, rules);
+      const itself = await asksItself(tool, args, { files, sandbox }, rules);
       const said = typeof itself === "object" ? itself : undefined;
       if (asks === undefined || said?.always) return itself;
       const decision = (await decide(asks, { ...context, args }, true)) ? "ask" : "allow";
@@ -209,7 +231,7 @@ function expose(
       const input = (_input as { context: Record<string, unknown> }).context;
       return withHooks(
         config,
-        { toolName: name, workspaceToolName: PREFIX + tool.name, input, context: options },
+        { toolName: name, workspaceToolName: originalName(tool), input, context: options },
         () => tool.run(frame, input, options),
       );
     },
@@ -220,7 +242,7 @@ function expose(
 async function asksItself(
   tool: WorkspaceTool,
   args: Record<string, unknown>,
-  { files, sandbox }: WorkspaceToolsSource,
+  { files, sandbox }: Pick<WorkspaceToolsSource, "files" | "sandbox">,
   rules: FileRules,
 ): Promise<boolean | ToolPermission> {
   const said = (await tool.asks?.(args, rules, sandbox)) ?? false;
@@ -247,8 +269,12 @@ async function withHooks(
   }
 }
 
+function originalName({ name, hasPrefix = true }: WorkspaceTool): string {
+  return hasPrefix ? PREFIX + name : name;
+}
+
 function optionsOf(config: WorkspaceToolsConfig, tool: WorkspaceTool): WorkspaceToolOptions {
-  return (config[PREFIX + tool.name] ?? {}) as WorkspaceToolOptions;
+  return (config[originalName(tool)] ?? {}) as WorkspaceToolOptions;
 }
 
 /** What a switch says; a function that throws means `onError`. */

@@ -1,6 +1,7 @@
 import type { MastraBrowser } from "../browser/mastra-browser.ts";
 import { AgentError, showValue } from "../errors.ts";
 import { RequestContext } from "../request-context/request-context.ts";
+import { defaultLogger, type Logger } from "../logger.ts";
 import { realSystem, type System } from "../system.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 import { CompositeFilesystem, type OnMount } from "./composite-filesystem.ts";
@@ -16,6 +17,14 @@ import { PROCESS_DOMAIN } from "./sandbox/process-domain.ts";
 import { ResolvedSandboxes, type SandboxResolver } from "./sandbox/resolved-sandboxes.ts";
 import type { SandboxInfo, WorkspaceSandbox } from "./sandbox/workspace-sandbox.ts";
 import { FileRecords } from "./file-records.ts";
+import { SearchConfig, type WorkspaceSearchOptions } from "./search/search-config.ts";
+import type { SearchOptions } from "./search/search-index.ts";
+import type { IndexOptions, SearchResult, WorkspaceSearch } from "./search/workspace-search.ts";
+import { type InlineSkill } from "./skills/skill.ts";
+import { skillListing } from "./skills/skill-listing.ts";
+import { SkillConfig, type WorkspaceSkillOptions } from "./skills/skill-config.ts";
+import type { WorkspaceSkills } from "./skills/workspace-skills.ts";
+import { SearchNotAvailableError } from "./workspace-errors.ts";
 import type { FilesystemInfo, WorkspaceFilesystem } from "./workspace-filesystem.ts";
 import { workspaceTools, type WorkspaceToolsConfig } from "./workspace-tools.ts";
 
@@ -32,10 +41,10 @@ type FilesystemResolver = (context: {
   requestContext: RequestContext;
 }) => WorkspaceFilesystem | Promise<WorkspaceFilesystem>;
 
-export interface WorkspaceOptions {
+export interface WorkspaceOptions extends WorkspaceSearchOptions, WorkspaceSkillOptions {
   id?: string;
   name?: string;
-  /** A filesystem, or a function that returns the one of a request. */
+  /** A filesystem, or a function that returns the one of a request. Optional in a workspace for search or skills. */
   filesystem?: WorkspaceFilesystem | FilesystemResolver;
   /** Where commands run, or a function that returns the sandbox of a request. */
   sandbox?: WorkspaceSandbox | SandboxResolver;
@@ -51,6 +60,8 @@ export interface WorkspaceOptions {
   tools?: WorkspaceToolsConfig;
   /** A browser for the agents of this workspace. It is closed with the workspace. */
   browser?: MastraBrowser;
+  /** For warnings, such as those about skills that are left out. */
+  logger?: Logger;
   system?: System;
 }
 
@@ -84,7 +95,15 @@ export interface WorkspaceInfo {
   sandbox?: SandboxInfo;
 }
 
-/** Files and commands for agents, as tools with bounds. Pass one to an agent as `workspace`. */
+interface WorkspaceContext {
+  requestContext?: RequestContext;
+  /** Skills of the agent. */
+  agentSkills?: readonly InlineSkill[];
+  /** Directories that a session was given, by their real paths. */
+  allowedPaths?: readonly string[];
+}
+
+/** Files, commands, search and skills for agents, as tools with bounds. Pass one to an agent as `workspace`. */
 export class Workspace {
   readonly id: string;
   readonly name: string;
@@ -94,6 +113,8 @@ export class Workspace {
   readonly #sandboxes: ResolvedSandboxes | undefined;
   readonly #processes = new BackgroundProcesses();
   readonly #instructions: NonNullable<WorkspaceOptions["instructions"]>;
+  readonly #search: SearchConfig;
+  readonly #skills: SkillConfig;
   readonly #system: System;
   readonly #records = new FileRecords();
   /** The id that was given: it names the workspace in every process. */
@@ -107,7 +128,8 @@ export class Workspace {
   #lastAccessedAt: Date;
 
   constructor(options: WorkspaceOptions) {
-    const { mounts, onMount, sandbox, tools = {}, system = realSystem, instructions = {} } = options ?? {};
+    const { mounts, onMount, sandbox, tools = {}, instructions = {} } = options ?? {};
+    const { system = realSystem, logger = defaultLogger } = options ?? {};
     if (mounts && options.filesystem)
       throw new AgentError(
         "invalid-argument",
@@ -120,10 +142,11 @@ export class Workspace {
       );
     const filesystem = mounts ? new CompositeFilesystem({ mounts, onMount }) : options?.filesystem;
     const isFilesystem = typeof filesystem === "function" || typeof filesystem?.readFile === "function";
-    if (!isFilesystem && (filesystem !== undefined || sandbox === undefined)) {
+    const hasOther = Boolean(sandbox ?? (options?.bm25 || options?.vectorStore || options?.skills));
+    if (!isFilesystem && (filesystem !== undefined || !hasOther)) {
       throw new AgentError(
         "invalid-argument",
-        `A workspace needs a filesystem, such as new LocalFilesystem({ basePath }), or a sandbox, but got ${showValue(filesystem)}.`,
+        `A workspace needs a filesystem, such as new LocalFilesystem({ basePath }), a sandbox, search or skills, but got ${showValue(filesystem)}.`,
       );
     }
     this.#instructions = instructions;
@@ -135,6 +158,8 @@ export class Workspace {
     this.#lastAccessedAt = this.createdAt;
     this.#filesystem = filesystem;
     this.browser = options.browser;
+    this.#search = new SearchConfig(options, this.id, system);
+    this.#skills = new SkillConfig(options, system, logger);
     this.#tools = tools;
     this.#storedId = options.id ?? "";
     this.#locks = new KeyedLock(system);
@@ -153,10 +178,6 @@ export class Workspace {
     return typeof this.#filesystem === "function" ? undefined : this.#filesystem;
   }
 
-  hasFilesystemConfig(): boolean {
-    return this.#filesystem !== undefined;
-  }
-
   /** Undefined if a function chooses it per request. */
   get sandbox(): WorkspaceSandbox | undefined {
     return this.#sandboxes?.fixed;
@@ -166,10 +187,8 @@ export class Workspace {
     return this.#sandboxes !== undefined;
   }
 
-  async resolveSandbox(
-    context: { requestContext?: RequestContext } = {},
-  ): Promise<WorkspaceSandbox | undefined> {
-    return this.#sandboxes?.of(context.requestContext ?? new RequestContext());
+  async resolveSandbox(context: WorkspaceContext = {}): Promise<WorkspaceSandbox | undefined> {
+    return this.#sandboxes?.of(requestOf(context));
   }
 
   /** Forgets sandboxes that a function returned. They belong to the caller, who stops them. */
@@ -177,9 +196,28 @@ export class Workspace {
     this.#sandboxes?.clear(key);
   }
 
-  async resolveFilesystem(
-    context: { requestContext?: RequestContext } = {},
-  ): Promise<WorkspaceFilesystem | undefined> {
+  /** Undefined if a function chooses them per request, or if there are none. */
+  get skills(): WorkspaceSkills | undefined {
+    return typeof this.#filesystem === "function" ? undefined : this.#skills.of(this.#filesystem);
+  }
+
+  get canBM25(): boolean {
+    return this.#search.canBM25;
+  }
+
+  get canVector(): boolean {
+    return this.#search.canVector;
+  }
+
+  get canHybrid(): boolean {
+    return this.canBM25 && this.canVector;
+  }
+
+  hasFilesystemConfig(): boolean {
+    return this.#filesystem !== undefined;
+  }
+
+  async resolveFilesystem(context: WorkspaceContext = {}): Promise<WorkspaceFilesystem | undefined> {
     if (typeof this.#filesystem !== "function") return this.#filesystem;
     const files = await this.#filesystem({ requestContext: context.requestContext ?? new RequestContext() });
     await this.#openRoots.add(files);
@@ -198,6 +236,7 @@ export class Workspace {
     try {
       await this.filesystem?.init?.();
       await this.sandbox?.start?.();
+      if (typeof this.#filesystem !== "function") await this.#search.of(this.#filesystem)?.refresh();
       this.#status = "ready";
     } catch (error) {
       this.#status = "error";
@@ -250,7 +289,9 @@ export class Workspace {
     const { store, root, files } = await this.#stored({ requestContext });
     const change = await store.change(root, toolCallId);
     const key = await fileIdentity(files, change.path);
-    return this.#locks.run(key, LOCK_MS, () => undoChange(files, store, change));
+    const undone = await this.#locks.run(key, LOCK_MS, () => undoChange(files, store, change));
+    await this.#search.of(files)?.noteChange(change.path);
+    return undone;
   }
 
   async #stored({ requestContext }: ChangeFilter): Promise<{
@@ -270,17 +311,44 @@ export class Workspace {
     return { store: await this.#storage.domain(WORKSPACE_DOMAIN), root, files };
   }
 
+  /** Adds a text to the index, or replaces it. No file is written. */
+  async index(path: string, content: string, options: IndexOptions & WorkspaceContext = {}): Promise<void> {
+    await (await this.#requireSearch(options)).index(path, content, options);
+  }
+
+  async removeFromIndex(path: string, context: WorkspaceContext = {}): Promise<void> {
+    await (await this.#requireSearch(context)).remove(path);
+  }
+
+  /** Passages of the indexed files and texts, best first. */
+  async search(query: string, options: SearchOptions & WorkspaceContext = {}): Promise<SearchResult[]> {
+    return (await this.#requireSearch(options)).search(query, options);
+  }
+
+  /** The skills of a request, and those of an agent. Undefined if there are none. */
+  async resolveSkills(context: WorkspaceContext = {}): Promise<WorkspaceSkills | undefined> {
+    return this.#skills.resolve(
+      await this.resolveFilesystem(context),
+      requestOf(context),
+      context.agentSkills,
+    );
+  }
+
   /** The tools for a run, under their exposed names. */
-  async tools(context: { requestContext?: RequestContext } = {}): Promise<ToolsInput> {
-    const requestContext = context.requestContext ?? new RequestContext();
+  async tools(context: WorkspaceContext = {}): Promise<ToolsInput> {
+    const requestContext = requestOf(context);
     this.#lastAccessedAt = new Date(this.#system.now());
+    const files = await this.resolveFilesystem({ requestContext });
     return workspaceTools(
       {
         workspace: this,
         id: this.#storedId,
-        files: await this.resolveFilesystem({ requestContext }),
+        files,
+        allowedPaths: context.allowedPaths,
         sandbox: await this.resolveSandbox({ requestContext }),
         processes: this.#processes,
+        search: this.#search.of(files),
+        skills: await this.resolveSkills(context),
         config: this.#tools,
         system: this.#system,
         records: this.#records,
@@ -291,7 +359,7 @@ export class Workspace {
   }
 
   async getInfo(
-    context: { requestContext?: RequestContext; resolveDynamicProviders?: boolean } = {},
+    context: WorkspaceContext & { resolveDynamicProviders?: boolean } = {},
   ): Promise<WorkspaceInfo> {
     const { resolveDynamicProviders = true } = context;
     const resolve = resolveDynamicProviders || this.filesystem !== undefined;
@@ -313,9 +381,11 @@ export class Workspace {
     return this.#text(this.sandbox?.getInstructions());
   }
 
-  /** Text for the system message. It says what bounds commands. */
-  async getInstructionsAsync(context: { requestContext?: RequestContext } = {}): Promise<string> {
-    return this.#text(await this.#commandText(context.requestContext ?? new RequestContext()));
+  /** Text for the system message. It says what bounds commands, and lists the skills. */
+  async getInstructionsAsync(context: WorkspaceContext = {}): Promise<string> {
+    const skills = await this.resolveSkills(context);
+    const listing = skills && skillListing(await skills.list());
+    return [this.#text(await this.#commandText(requestOf(context))), listing].filter(Boolean).join("\n\n");
   }
 
   #text(commands: string | undefined): string {
@@ -333,4 +403,14 @@ export class Workspace {
     const { isolation, network = false } = await sandbox.getInfo();
     return `${sandbox.getInstructions()} ${describeIsolation(isolation, network)}`;
   }
+
+  async #requireSearch(context: WorkspaceContext): Promise<WorkspaceSearch> {
+    const search = this.#search.of(await this.resolveFilesystem(context));
+    if (!search) throw new SearchNotAvailableError(undefined, undefined);
+    return search;
+  }
+}
+
+function requestOf({ requestContext }: WorkspaceContext): RequestContext {
+  return requestContext ?? new RequestContext();
 }

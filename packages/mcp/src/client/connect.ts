@@ -5,7 +5,7 @@ import { handleServerRequests } from "./handle-server-requests.ts";
 import { openTransport, type ServerTransport, type TransportKind, transportKinds } from "./open-transport.ts";
 import type { ServerConnection } from "./server-connection.ts";
 
-const CLIENT_INFO = { name: "selvedge", version: "0.1.0" };
+const CLIENT_INFO = { name: "selvedge", version: "1.0.0" };
 
 /** A successful attempt: a client and its transport. */
 export interface Open {

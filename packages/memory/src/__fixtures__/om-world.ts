@@ -1,4 +1,4 @@
-import { Agent } from "@selvedge/core/agent";
+import { Agent, type AgentExecutionOptions } from "@selvedge/core/agent";
 import {
   assemble,
   MESSAGES,
@@ -61,6 +61,8 @@ export interface OmWorldOptions {
   system?: System;
   lastMessages?: number;
   agentId?: string;
+  /** The agent's default options. */
+  defaults?: AgentExecutionOptions;
 }
 
 export function omWorld(options: OmWorldOptions): OmWorld {
@@ -96,6 +98,7 @@ export function omWorld(options: OmWorldOptions): OmWorld {
     model,
     memory,
     ...(options.tools && { tools: options.tools }),
+    ...(options.defaults && { defaultOptions: options.defaults }),
     ...(system && { system }),
   });
   return {

@@ -1,14 +1,16 @@
 import { AgentError, errorMessage } from "@selvedge/core/errors";
+import type { Telemetry } from "@selvedge/core/memory";
 import { isRetryable } from "@selvedge/core/model";
 import { OM_JOBS, type OmJobRow, update, type Write } from "@selvedge/core/storage";
-import { omLimits } from "./om-limits.ts";
 import { failedChunk } from "./job-chunks.ts";
 import { type JobContext, type JobReport, UnusableAnswer } from "./job-context.ts";
 import { observe } from "./observe-job.ts";
 import type { OmHookStart } from "./om-options.ts";
 import { publish } from "./publish.ts";
 import { reflect } from "./reflect-job.ts";
+import { renew } from "./renew-job.ts";
 
+const WORK = { observe, reflect, renew };
 const RETRIES = 8;
 const LONGEST_DELAY_S = 120;
 const LONGEST_ERROR = 1_000;
@@ -17,7 +19,7 @@ const LONGEST_ERROR = 1_000;
 export async function carryOut(job: OmJobRow, context: JobContext): Promise<void> {
   const { server, abortSignal } = context;
   const { hooks } = server.config;
-  const isObservation = job.kind === "observe";
+  const isObservation = job.kind !== "reflect";
   const facts: OmHookStart = {
     threadId: job.source,
     resourceId: job.source_resource,
@@ -33,26 +35,52 @@ export async function carryOut(job: OmJobRow, context: JobContext): Promise<void
   await call(isObservation ? hooks.onObservationStart : hooks.onReflectionStart, facts);
   let report: JobReport | undefined;
   let failure: unknown;
+  const span = await startSpan(job, context);
   try {
-    report = await (isObservation ? observe : reflect)(job, context);
+    report = await WORK[job.kind](job, context);
+    span?.set({
+      "gen_ai.request.model": report?.model,
+      "gen_ai.usage.input_tokens": report?.usage.inputTokens,
+      "gen_ai.usage.output_tokens": report?.usage.outputTokens,
+      "selvedge.om.outcome": "done",
+    });
   } catch (error) {
+    span?.set({ "selvedge.om.outcome": "failed" });
+    span?.fail(error);
     if (abortSignal.aborted || isOfStore(error)) throw error;
     failure = error;
     await fail(job, context, error);
+  } finally {
+    span?.end();
   }
   await call(isObservation ? hooks.onObservationEnd : hooks.onReflectionEnd, {
     ...facts,
-    ...report,
+    ...(report && { usage: report.usage, providerMetadata: report.providerMetadata }),
     ...(failure !== undefined && { error: failure }),
   });
 }
 
-async function fail(job: OmJobRow, { server, threads }: JobContext, error: unknown): Promise<void> {
+/** The span of one attempt. Telemetry that cannot be had changes nothing. */
+async function startSpan(
+  job: OmJobRow,
+  { agent }: JobContext,
+): Promise<ReturnType<Telemetry["start"]> | undefined> {
+  const telemetry = await agent.telemetry?.().catch(() => undefined);
+  return telemetry?.start(`observational_memory ${job.kind}`, {
+    "gen_ai.agent.id": agent.id,
+    "gen_ai.conversation.id": job.source,
+    "selvedge.om.cycle_id": job.cycle_id,
+    "selvedge.om.attempt": job.attempt,
+    "selvedge.om.input_tokens": job.tokens,
+  });
+}
+
+async function fail(job: OmJobRow, { server, threads, limits }: JobContext, error: unknown): Promise<void> {
   const { system, logger } = threads;
   const now = Math.trunc(system.now());
   const text = errorMessage(error).slice(0, LONGEST_ERROR);
-  const what = `${job.kind === "observe" ? "An observation" : "A reflection"} of thread "${job.source}" failed.`;
-  const attempted = job.most ?? Math.min(job.tokens, omLimits(server.config).messageTokens);
+  const what = `${job.kind === "reflect" ? "A reflection" : "An observation"} of thread "${job.source}" failed.`;
+  const attempted = job.most ?? Math.min(job.tokens, limits.messageTokens);
   const isTooLong = job.kind === "observe" && isContextTooLong(error) && attempted > 1;
   const retries =
     isTooLong || (job.attempt <= RETRIES && !(error instanceof UnusableAnswer) && mayPass(error));

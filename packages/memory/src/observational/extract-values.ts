@@ -1,12 +1,14 @@
 import { errorMessage } from "@selvedge/core/errors";
 import type { ModelConfig } from "@selvedge/core/model";
-import type { OmJobRow } from "@selvedge/core/storage";
+import type { OmChunkHints, OmJobRow } from "@selvedge/core/storage";
 import { askRole } from "./ask-role.ts";
 import type { JobContext } from "./job-context.ts";
 import { extractWithSchema } from "./extract-with-schema.ts";
 import type { Extractor } from "./extractor.ts";
 import type { OmRoleConfig } from "./om-config.ts";
 import type { Notes } from "./parse-observations.ts";
+
+const LONGEST_ERROR = 1_000;
 
 interface ExtractValuesInput {
   job: OmJobRow;
@@ -20,10 +22,10 @@ interface ExtractValuesInput {
 }
 
 export interface ExtractedValues {
-  extracted: Record<string, unknown> | undefined;
-  failures: { slug: string; error: string }[] | undefined;
-  /** Calls the extractors. Use it after the commit that stores the values. */
-  deliver(): Promise<void>;
+  /** What the chunk keeps of it. */
+  hints: OmChunkHints;
+  /** Calls the extractors. Returns the hints if they changed anything. Use it after the commit that stores the values. */
+  deliver(): Promise<OmChunkHints | undefined>;
 }
 
 /** The values of a role's extractors: tags of its answer, and one more call for each extractor with a schema. */
@@ -38,18 +40,26 @@ export async function extractValues(input: ExtractValuesInput): Promise<Extracte
       if (value !== undefined) values[slug] = value;
     } catch (error) {
       if (context.abortSignal.aborted) throw error;
-      failures.push({ slug, error: errorMessage(error).slice(0, 1_000) });
+      failures.push({ slug, error: errorMessage(error).slice(0, LONGEST_ERROR) });
     }
   }
   const { server } = context;
+  const places = role.extract.flatMap(({ slug, metadataKeyPath }) =>
+    metadataKeyPath === `extracted.${slug}` ? [] : [[slug, metadataKeyPath] as const],
+  );
+  const hints = (): OmChunkHints => ({
+    ...(Object.keys(values).length > 0 && { extracted: { ...values } }),
+    ...(places.length > 0 && { places: Object.fromEntries(places) }),
+    ...(failures.length > 0 && { extractionFailures: [...failures] }),
+  });
   return {
-    extracted: Object.keys(values).length > 0 ? values : undefined,
-    failures: failures.length > 0 ? failures : undefined,
+    hints: hints(),
     async deliver() {
+      let isChanged = false;
       for (const { slug, onExtracted } of role.extract) {
         if (!onExtracted || !(slug in values)) continue;
         try {
-          await onExtracted({
+          const returned = await onExtracted({
             current: values[slug],
             previous: previous[slug],
             threadId: job.source,
@@ -57,10 +67,15 @@ export async function extractValues(input: ExtractValuesInput): Promise<Extracte
             memory: server.memory,
             cycleId: job.cycle_id!,
           });
+          if (returned === undefined) continue;
+          values[slug] = returned;
         } catch (error) {
           server.warn(`onExtracted of "${slug}" threw (thread "${job.source}").`, error);
+          failures.push({ slug, error: errorMessage(error).slice(0, LONGEST_ERROR) });
         }
+        isChanged = true;
       }
+      return isChanged ? hints() : undefined;
     },
   };
 }

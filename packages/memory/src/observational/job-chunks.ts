@@ -2,17 +2,17 @@ import type { OmJobRow } from "@selvedge/core/storage";
 import type { DataChunk } from "@selvedge/protocol";
 import { omChunk, operationOf, pairOf, shownConfig } from "./om-chunks.ts";
 import type { OmConfig } from "./om-config.ts";
-import { omLimits } from "./om-limits.ts";
+import type { OmLimits } from "./om-limits.ts";
 
 /** The chunk for the start of an attempt. */
-export function startChunk(job: OmJobRow, config: OmConfig): DataChunk {
+export function startChunk(job: OmJobRow, config: OmConfig, limits: OmLimits): DataChunk {
   const pair = pairOf(job);
   return omChunk(`${pair}-start`, job.cycle_id!, {
     ...common(job),
     startedAt: iso(job.started_at!),
     [pair === "observation" ? "tokensToObserve" : "tokensToBuffer"]: job.tokens,
     threadIds: [job.source],
-    config: shownConfig(config, omLimits(config)),
+    config: shownConfig(config, limits),
   });
 }
 

@@ -1,15 +1,6 @@
 import type { OmAddress, OmJobRow } from "@selvedge/core/storage";
 import type { OmUsage } from "./om-options.ts";
 
-/** The model a session chose for a role of its thread. */
-export function chosenModel(
-  metadata: unknown,
-  name: "observerModelId" | "reflectorModelId",
-): string | undefined {
-  const chosen = (metadata as Record<string, unknown> | null | undefined)?.[name];
-  return typeof chosen === "string" && chosen !== "" ? chosen : undefined;
-}
-
 export function addUsage(
   usage: unknown,
   role: string,

@@ -19,11 +19,10 @@ import { DEFAULT_OM_MODEL, resolveOmConfig, type OmConfig, type OmRoleConfig } f
 import { omChunk } from "./om-chunks.ts";
 import { OmEngine } from "./om-engine.ts";
 import { insertObservation, insertReflection } from "./om-job-rows.ts";
-import { omLimits, overridesOf } from "./om-limits.ts";
 import type { ObservationalMemoryOptions } from "./om-options.ts";
 import { logMessages } from "./om-processor.ts";
 import type { OmTurn } from "./om-turn.ts";
-import { type OmGeneration, type OmView, viewChunks, viewGenerations } from "./om-view.ts";
+import { type OmGeneration, type OmView, viewChunks, viewGenerations } from "./om-inspection.ts";
 import { continuationMessage } from "./render-log.ts";
 
 export interface OmThread {
@@ -81,47 +80,51 @@ export class ObservationalMemory {
     return this.#engine.config;
   }
 
+  get storage(): Storage {
+    return this.#storage();
+  }
+
   get engine(): OmEngine {
     return this.#engine;
   }
 
-  /** The settings in plain values, models by id. */
-  describe(): Record<string, unknown> {
-    const { hooks: _, observation, reflection, ...rest } = this.config;
-    const plain = ({ model, extract, ...role }: OmRoleConfig): object => ({
+  /** The settings in plain values, models by id; instruction texts only if asked for. */
+  describe({ instructions = true }: { instructions?: boolean } = {}): Record<string, unknown> {
+    const { hooks: _, observation, reflection, retrieval, ...rest } = this.config;
+    const plain = ({ model, extract, instruction, hasThreshold: _, ...role }: OmRoleConfig): object => ({
       ...role,
+      ...(instructions && { instruction }),
       model: nameOf(model),
       extract: extract.map(({ slug }) => slug),
     });
-    return { ...rest, observation: plain(observation), reflection: plain(reflection) };
+    const { instructions: words, ...recall } = retrieval ?? {};
+    return {
+      ...rest,
+      retrieval: retrieval && { ...recall, ...(instructions && { instructions: words }) },
+      observation: plain(observation),
+      reflection: plain(reflection),
+    };
   }
 
   /** The current data of `data-om-status`. */
   async getStatus(thread: OmThread): Promise<Record<string, unknown>> {
     const turn = await this.#turn(thread);
-    return turn.status(0);
+    return turn.view.status(0);
   }
 
   /** The log, what waits to join it, and the work that is not done. */
   async inspect(thread: OmThread): Promise<OmView> {
     const address = await this.#address(thread);
     const state = await (await this.#engine.domain()).read(address);
-    // Without sums that can be trusted, the messages are counted.
-    const isCounted = state.record !== undefined && (state.part?.pending_count ?? -1) >= 0;
-    const { record, part } = isCounted ? state : await this.#turn(thread);
-    const { messageTokens, observationTokens } = omLimits(
-      this.config,
-      overridesOf(record!.config),
-      record!.log_tokens,
-    );
+    const { record, part, limits } = (await this.#turn(thread)).view;
     return {
       scope: address.scope,
-      generation: record!.generation,
+      generation: record.generation,
       windows: {
-        messages: { tokens: part!.pending_tokens, threshold: messageTokens },
-        observations: { tokens: record!.log_tokens, threshold: observationTokens },
+        messages: { tokens: part.pending_tokens, threshold: limits.messageTokens },
+        observations: { tokens: record.log_tokens, threshold: limits.observationTokens },
       },
-      leftOut: part!.omitted_count,
+      leftOut: part.omitted_count,
       models: {
         observer: nameOf(this.config.observation.model),
         reflector: nameOf(this.config.reflection.model),
@@ -168,10 +171,10 @@ export class ObservationalMemory {
     const last = (end < 0 ? unobserved : unobserved.slice(0, end)).at(-1);
     if (!last) return;
     const turn = await this.#turn(thread);
-    await turn.store();
+    await turn.commits.store(this.#storage());
     const now = Math.trunc(this.#system.now());
     const agent = this.#agent();
-    const facts = { address, agentId: agent.id, now, tokens: turn.part.pending_tokens, waited: true };
+    const facts = { address, agentId: agent.id, now, tokens: turn.view.part.pending_tokens, waited: true };
     // The job starts where the coverage ends; its own id keeps it apart from jobs of runs.
     const afterId = `manual ${this.#system.newId()}`;
     await this.#storage().commit(insertObservation({ ...facts, afterId, toId: last.id }));
@@ -188,7 +191,7 @@ export class ObservationalMemory {
   async reflect(thread: OmThread): Promise<boolean> {
     const address = await this.#address(thread);
     const turn = await this.#turn(thread);
-    const { version, log_tokens: tokens, generation } = turn.record;
+    const { version, log_tokens: tokens, generation } = turn.view.record;
     if (tokens === 0) return false;
     const agent = this.#agent();
     const now = Math.trunc(this.#system.now());
@@ -210,7 +213,7 @@ export class ObservationalMemory {
     thread: OmThread,
     after: "active" | "covered" = "active",
   ): Promise<StoredMessage[]> {
-    const { part } = await this.#turn(thread);
+    const { part } = (await this.#turn(thread)).view;
     const seq = after === "active" ? part.cursor_seq : part.covered_seq;
     const storage = this.#storage();
     const rows = await storage.select({
@@ -271,7 +274,7 @@ export class ObservationalMemory {
 
   /** The log as the agent sees it. */
   async buildContextSystemMessages(thread: OmThread): Promise<string[]> {
-    return logMessages(await this.#turn(thread), this.config);
+    return logMessages((await this.#turn(thread)).view, this.config);
   }
 
   /** What a run on the thread would see now. */
@@ -280,12 +283,12 @@ export class ObservationalMemory {
     const turn = await this.#engine.turn(address, {
       system: this.#system,
       lastMessages: 0,
-      agentId: "",
+      agent: this.#engine.agent,
       journal: undefined,
       onJob: () => {},
     });
     const messages = await turn.load();
-    const log = logMessages(turn, this.config);
+    const log = logMessages(turn.view, this.config);
     const others = await this.#engine.others(address);
     return {
       systemMessage: log.length > 0 ? log.join("\n\n") : null,
@@ -311,11 +314,12 @@ export class ObservationalMemory {
   /** The thread as a run would see it. With `writes`, its changes count only while the thread is idle. */
   async #turn(thread: OmThread, writes = false): Promise<OmTurn> {
     const address = await this.#address(thread);
-    const { threads } = this.#agent();
+    const agent = this.#agent();
+    const { threads } = agent;
     const turn = await this.#engine.turn(address, {
       system: this.#system,
       lastMessages: 0,
-      agentId: this.#agent().id,
+      agent,
       journal: writes
         ? {
             contribute: () => {},

@@ -6,7 +6,6 @@ import {
   OM_DOMAIN,
   OM_JOBS,
   OM_RECORDS,
-  type OmChunkHints,
   type OmJobRow,
   omLogOf,
   type OmState,
@@ -17,21 +16,15 @@ import {
   type Write,
 } from "@selvedge/core/storage";
 import type { StoredMessage } from "@selvedge/protocol";
-import type { ModelAnswer } from "@selvedge/core/model";
-import { askRole } from "./ask-role.ts";
-import { type JobContext, type JobReport, UnusableAnswer } from "./job-context.ts";
+import { askObserver } from "./ask-observer.ts";
+import type { JobContext, JobReport } from "./job-context.ts";
 import { countText, countTokens } from "./count-tokens.ts";
-import { extractValues } from "./extract-values.ts";
 import { endChunk, titleChunk } from "./job-chunks.ts";
-import { addressOf, addUsage, chosenModel } from "./job-facts.ts";
+import { changeHints, extractedSoFar } from "./chunk-hints.ts";
+import { addressOf, addUsage } from "./job-facts.ts";
 import { hasOpenCall } from "./message-sums.ts";
-import { omLimits, overridesOf } from "./om-limits.ts";
-import { type Notes, parseObservations } from "./parse-observations.ts";
 import { publish } from "./publish.ts";
-import { renderObserved } from "./render-observed.ts";
 import { joinLog } from "./render-log.ts";
-import { inlineExtractors, observerPrompt } from "./role-prompts.ts";
-import { selectPreviousLog } from "./select-previous-log.ts";
 
 const PAGE = 100;
 
@@ -44,77 +37,40 @@ interface Numbered {
 
 /** Observes messages from the end of the coverage, as many as one call takes. The job waits again for the rest. */
 export async function observe(job: OmJobRow, context: JobContext): Promise<JobReport | undefined> {
-  const { server, threads, agent, abortSignal } = context;
+  const { server, threads, limits } = context;
   const { storage, system } = threads;
-  const { config } = server;
-  const { observation } = config;
+  const { observation } = server.config;
   const domain = await storage.domain(OM_DOMAIN);
   const address = addressOf(job);
   const state = await domain.read(address);
   const { record, part } = state;
   // The record was deleted, and the job with it.
   if (!record || !part) return undefined;
-  const limits = omLimits(config, overridesOf(record.config));
-  const most = Math.min(job.most ?? Infinity, limits.messageTokens, server.largestInput("observation"));
+  const models = server.models.of("observation", { ...context, threadId: job.source });
+  const batch = address.scope === "resource" ? observation.maxTokensPerBatch : Infinity;
+  const most = Math.min(job.most ?? Infinity, limits.messageTokens, models.largestInput, batch);
   const { piece, isAll } = await nextPiece(storage, job, part.covered_seq, most);
-  const previous = ((record.hints ?? {}) as OmChunkHints).extracted ?? {};
-  const rendered = renderObserved(
-    piece.map(({ message }) => message),
-    {
-      observeAttachments: observation.observeAttachments,
-      temporalMarkers: config.temporalMarkers,
-      ...(piece.length === 1 && { maxTextTokens: most }),
-    },
-  );
   const [thread] = await storage.select({
     table: THREADS,
     where: { id: job.source },
     limit: 1,
-    columns: ["title", "metadata"],
+    columns: ["title"],
   });
-  let notes: Notes = { observations: "", extracted: {} };
-  let answer: ModelAnswer | undefined;
-  let values: Awaited<ReturnType<typeof extractValues>> | undefined;
-  if (!rendered.isEmpty) {
-    const extractors = await inlineExtractors(observation.extract, previous, {
-      threadId: job.source,
-      resourceId: job.source_resource,
-    });
-    const request = observerPrompt({
-      config: observation,
-      conversation: rendered,
-      log: selectPreviousLog(logText(state, job), observation.previousObserverTokens),
-      extractors,
-      threadTitle: thread?.title ?? undefined,
-    });
-    const model =
-      chosenModel(thread?.metadata, "observerModelId") ??
-      (await server.model("observation", sumOf(piece), agent));
-    ({ notes, answer } = await askTwice(async () => {
-      const said = await askRole(model, request, observation, { system, abortSignal });
-      const parsed = parseObservations(said.text, { slugs: extractors.map(({ slug }) => slug) });
-      return { said, parsed };
-    }));
-    values = await extractValues({
-      job,
-      notes,
-      previous,
-      role: observation,
-      model,
-      context,
-      quoted: rendered.text,
-    });
-  }
+  const { notes, answer, values, hints } = await askObserver({
+    job,
+    context,
+    messages: piece.map(({ message }) => message),
+    tokens: sumOf(piece),
+    most,
+    models,
+    log: logText(state, job),
+    previous: extractedSoFar(state, job.source),
+    threadTitle: thread?.title ?? undefined,
+  });
   const now = Math.trunc(system.now());
+  const chunkId = system.newId();
   const last = piece.at(-1);
   const tokens = notes.observations === "" ? 0 : countText(notes.observations);
-  const hints: OmChunkHints = {
-    ...(notes.currentTask !== undefined && { currentTask: notes.currentTask }),
-    ...(notes.suggestedResponse !== undefined && { suggestedResponse: notes.suggestedResponse }),
-    ...(notes.threadTitle !== undefined && { threadTitle: notes.threadTitle }),
-    ...(values?.extracted && { extracted: { ...previous, ...values.extracted } }),
-    ...(values?.failures && { extractionFailures: values.failures }),
-  };
   const title = observation.threadTitle
     ? newTitle(notes.threadTitle, thread?.title ?? null, record.hints)
     : undefined;
@@ -140,7 +96,7 @@ export async function observe(job: OmJobRow, context: JobContext): Promise<JobRe
       }),
       insert(OM_CHUNKS, {
         thread_id,
-        id: system.newId(),
+        id: chunkId,
         source,
         kind: "observe",
         state: "buffered",
@@ -178,14 +134,20 @@ export async function observe(job: OmJobRow, context: JobContext): Promise<JobRe
       observations: notes.observations,
       currentTask: notes.currentTask,
       suggestedResponse: notes.suggestedResponse,
-      extractedValues: values?.extracted,
-      extractionFailures: values?.failures,
+      extractedValues: hints.extracted,
+      extractionFailures: hints.extractionFailures,
     }),
     ...(title === undefined ? [] : [titleChunk(job, now, thread?.title ?? null, title)]),
   ];
   const stored = await publish(threads, job, chunks, writes);
-  if (stored) await values?.deliver();
-  return answer && { usage: answer.usage, providerMetadata: answer.providerMetadata };
+  if (stored && last)
+    await server.index?.add(
+      { id: chunkId, text: notes.observations },
+      { threadId: source, resourceId: job.source_resource },
+    );
+  const changed = stored ? await values?.deliver() : undefined;
+  if (changed) await changeHints(storage, { thread_id, id: chunkId }, changed);
+  return answer && { model: answer.model, usage: answer.usage, providerMetadata: answer.providerMetadata };
 }
 
 /** The next messages after the covered ones: whole ones, up to the job's last one, none of which waits for a result. */
@@ -227,18 +189,8 @@ async function nextPiece(
   }
 }
 
-/** An unusable answer is requested once more. */
-async function askTwice(
-  ask: () => Promise<{ said: ModelAnswer; parsed: ReturnType<typeof parseObservations> }>,
-): Promise<{ notes: Notes; answer: ModelAnswer }> {
-  let { said, parsed } = await ask();
-  if (!parsed.ok) ({ said, parsed } = await ask());
-  if (!parsed.ok) throw new UnusableAnswer(`The answer of ${said.model} was ${parsed.reason}.`);
-  return { notes: parsed.notes, answer: said };
-}
-
 /** The log, including chunks that are not active yet. */
-function logText({ chunks }: OmState, { source }: OmJobRow): string {
+export function logText({ chunks }: Pick<OmState, "chunks">, { source }: OmJobRow): string {
   const buffered = chunks.filter(
     (chunk) => chunk.state === "buffered" && chunk.kind === "observe" && chunk.source === source,
   );

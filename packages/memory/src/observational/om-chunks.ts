@@ -16,7 +16,7 @@ export function pairOf(job: Pick<OmJobRow, "waited">): "observation" | "bufferin
 }
 
 export function operationOf({ kind }: Pick<OmJobRow, "kind">): OmOperation {
-  return kind === "observe" ? "observation" : "reflection";
+  return kind === "reflect" ? "reflection" : "observation";
 }
 
 export function shownConfig(config: OmConfig, limits: OmLimits): Record<string, unknown> {

@@ -17,6 +17,8 @@ export const DEFAULT_OM_MODEL = "google/gemini-2.5-flash";
 
 /** One role's validated options, with defaults. */
 export interface OmRoleConfig {
+  /** The threshold was configured: a controller's default does not replace it. */
+  readonly hasThreshold: boolean;
   /** `undefined` for the default model. */
   readonly model: OmModel | undefined;
   readonly instruction: string | undefined;
@@ -165,6 +167,7 @@ function observationConfig(
   const keepsIt = role.extract.some((one) => one instanceof WorkingMemoryExtractor);
   return {
     ...role,
+    hasThreshold: given.messageTokens !== undefined,
     extract: manageWorkingMemory && !keepsIt ? [...role.extract, new WorkingMemoryExtractor()] : role.extract,
     messageTokens,
     bufferTokens,
@@ -197,7 +200,8 @@ function reflectionConfig(
     activateAfterIdle: given.activateAfterIdle,
     activateOnProviderChange: false,
   });
-  return { ...role, observationTokens, bufferActivation };
+  const hasThreshold = given.observationTokens !== undefined;
+  return { ...role, hasThreshold, observationTokens, bufferActivation };
 }
 
 interface RoleDefaults {
@@ -214,7 +218,7 @@ function roleConfig(
   given: OmRoleOptions,
   model: OmModel | undefined,
   defaults: RoleDefaults,
-): OmRoleConfig {
+): Omit<OmRoleConfig, "hasThreshold"> {
   const { temperature, thinkingBudget, threshold, buffers } = defaults;
   if (model !== undefined && !["string", "object", "function"].includes(typeof model)) {
     refuse(`${at}.model`, model, "a model");

@@ -1,6 +1,4 @@
 import { type MemoryAgent, type MemoryRun, type System } from "@selvedge/core/memory";
-import { type ModelConfig, resolveModel } from "@selvedge/core/model";
-import { RequestContext } from "@selvedge/core/request-context";
 import {
   OM_CHUNKS,
   OM_DOMAIN,
@@ -11,14 +9,15 @@ import {
 } from "@selvedge/core/storage";
 import type { Warn } from "../warning.ts";
 import type { ExtractorMemory } from "./extractor.ts";
-import { ModelByInputTokens } from "./model-by-input-tokens.ts";
-import { DEFAULT_OM_MODEL, type OmConfig } from "./om-config.ts";
+import type { NoteIndex } from "./note-index.ts";
+import type { OmConfig } from "./om-config.ts";
 import { OmProcessor } from "./om-processor.ts";
-import type { OmRole, OmServer } from "./om-server.ts";
+import type { OmServer } from "./om-server.ts";
 import { OmTurn, type OmTurnOptions } from "./om-turn.ts";
 import { otherThreads } from "./other-threads.ts";
 import { OmWorker } from "./om-worker.ts";
 import type { FoundNote } from "./recall-port.ts";
+import { RoleModels } from "./role-models.ts";
 
 /** Chunks that a search of the notes reads. */
 const MOST_CHUNKS = 200;
@@ -29,16 +28,18 @@ export interface OmEngineOptions {
   warn: Warn;
   memory: ExtractorMemory;
   storage(): Storage;
+  /** The notes by meaning, if they are indexed. */
+  index?(): NoteIndex | undefined;
 }
 
 /** Observational memory of one `Memory`: what its runs see, and who carries out their jobs. */
 export class OmEngine implements OmServer {
   readonly config: OmConfig;
   readonly warn: Warn;
-  readonly memory: ExtractorMemory;
+  memory: ExtractorMemory;
+  readonly models: RoleModels;
   readonly #options: OmEngineOptions;
   readonly #workers = new Set<OmWorker>();
-  #hasWarned = false;
   #agent: MemoryAgent | undefined;
 
   constructor(options: OmEngineOptions) {
@@ -46,6 +47,12 @@ export class OmEngine implements OmServer {
     this.config = options.config;
     this.warn = options.warn;
     this.memory = options.memory;
+    this.models = new RoleModels(options.config, options.warn);
+  }
+
+  /** From now on, extractors use this memory. */
+  useMemory(memory: ExtractorMemory): void {
+    this.memory = memory;
   }
 
   address(threadId: string, resourceId: string): OmAddress {
@@ -81,11 +88,11 @@ export class OmEngine implements OmServer {
     const turn = await this.turn(this.address(threadId, resourceId), {
       system,
       lastMessages: options.lastMessages,
-      agentId: run.agent?.id ?? "",
+      agent: run.agent,
       journal,
       onJob: () => worker?.nudge(),
     });
-    journal?.contribute(turn);
+    journal?.contribute(turn.commits);
     return new OmProcessor({
       turn,
       config,
@@ -119,11 +126,18 @@ export class OmEngine implements OmServer {
   /** A thread's part of the memory, for a run or for inspection. */
   async turn(
     address: OmAddress,
-    options: Pick<OmTurnOptions, "system" | "lastMessages" | "agentId" | "journal" | "onJob">,
+    {
+      agent,
+      ...options
+    }: Pick<OmTurnOptions, "system" | "lastMessages" | "journal" | "onJob"> & {
+      agent: MemoryAgent | undefined;
+    },
   ): Promise<OmTurn> {
     const { config } = this;
     return new OmTurn({
       ...options,
+      agentId: agent?.id ?? "",
+      settings: async () => agent?.omSettings?.(address.threadId),
       storage: this.#options.storage(),
       domain: await this.domain(),
       address,
@@ -131,40 +145,16 @@ export class OmEngine implements OmServer {
     });
   }
 
+  get index(): NoteIndex | undefined {
+    return this.#options.index?.();
+  }
+
+  /** There may be a job. */
+  nudge(): void {
+    for (const worker of this.#workers) worker.nudge();
+  }
+
   async settled(): Promise<void> {
     await Promise.all([...this.#workers].map((worker) => worker.settled())).catch(() => {});
-  }
-
-  async model(role: OmRole, inputTokens: number, agent: MemoryAgent): Promise<ModelConfig> {
-    const { model } = this.config[role];
-    if (model === undefined) return this.#defaultModel(agent);
-    if (model instanceof ModelByInputTokens)
-      return model.resolve(Math.min(inputTokens, this.largestInput(role)));
-    if (typeof model !== "function") return model as ModelConfig;
-    const requestContext = new RequestContext();
-    const context = Object.assign(new RequestContext(), { requestContext, runtimeContext: requestContext });
-    return (model as (context: unknown) => ModelConfig | Promise<ModelConfig>)(context);
-  }
-
-  largestInput(role: OmRole): number {
-    const { model } = this.config[role];
-    return model instanceof ModelByInputTokens ? model.getThresholds().at(-1)! : Number.POSITIVE_INFINITY;
-  }
-
-  /** The default model, or the agent's own if that has no key. */
-  async #defaultModel(agent: MemoryAgent): Promise<ModelConfig> {
-    try {
-      await resolveModel(DEFAULT_OM_MODEL);
-      return DEFAULT_OM_MODEL;
-    } catch (error) {
-      if (!this.#hasWarned) {
-        this.#hasWarned = true;
-        this.warn(
-          `Observational memory uses the model of agent "${agent.id}", because ${DEFAULT_OM_MODEL} cannot be used. Set observationalMemory.model to choose one.`,
-          error,
-        );
-      }
-      return agent.model();
-    }
   }
 }

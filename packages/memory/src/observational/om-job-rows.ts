@@ -24,7 +24,7 @@ export function insertObservation(job: NewJob & { afterId: string | null; toId: 
       where: {
         thread_id: omKeyOf(address),
         source: address.threadId,
-        kind: "observe",
+        kind: { in: ["observe", "renew"] },
         state: "failed",
       },
       set: { state: "waiting", attempt: 0, due_at: now },

@@ -1,8 +1,9 @@
 import { AgentError } from "@selvedge/core/errors";
+import type { OmSettings } from "@selvedge/core/memory";
 import { showValue } from "@selvedge/protocol";
 import type { OmConfig } from "./om-config.ts";
 
-/** Overridden thresholds of one record: `updateObservationalMemoryConfig`, or the settings of a session. */
+/** Thresholds of one record that differ from the memory's configuration. */
 export interface OmOverrides {
   messageTokens?: number | undefined;
   observationTokens?: number | undefined;
@@ -52,17 +53,26 @@ export function omLimits(config: OmConfig, overrides: OmOverrides = {}, logToken
   };
 }
 
-/** The overridden thresholds of a record. */
-export function overridesOf(config: unknown): OmOverrides {
-  const own = (config ?? {}) as {
+/**
+ * The overridden thresholds of a record: its own (`updateObservationalMemoryConfig`), then the session's. A controller's
+ * default counts if the memory's configuration has none.
+ */
+export function overridesOf(
+  { observation, reflection }: OmConfig,
+  record: unknown,
+  settings: OmSettings | undefined,
+): OmOverrides {
+  const own = (record ?? {}) as {
     observation?: { messageTokens?: number };
     reflection?: { observationTokens?: number };
   };
-  const { messageTokens } = own.observation ?? {};
-  const { observationTokens } = own.reflection ?? {};
+  const set = (role: "observation" | "reflection", isConfigured: boolean): number | undefined => {
+    const { chosen, usual } = settings?.[role] ?? {};
+    return chosen?.threshold ?? (isConfigured ? undefined : usual?.threshold);
+  };
   return {
-    ...(messageTokens !== undefined && { messageTokens }),
-    ...(observationTokens !== undefined && { observationTokens }),
+    messageTokens: own.observation?.messageTokens ?? set("observation", observation.hasThreshold),
+    observationTokens: own.reflection?.observationTokens ?? set("reflection", reflection.hasThreshold),
   };
 }
 

@@ -6,6 +6,7 @@ import type { StoredMessage } from "@selvedge/protocol";
 import type { OmConfig } from "./om-config.ts";
 import { leftOutLine } from "./om-texts.ts";
 import type { OmTurn } from "./om-turn.ts";
+import type { OmView } from "./om-view.ts";
 import { CONTINUATION_ID, continuationMessage, renderLog } from "./render-log.ts";
 import { withTemporalMarkers } from "./temporal-markers.ts";
 
@@ -55,9 +56,9 @@ export class OmProcessor implements Processor {
   async processInputStep(args: ProcessInputStepArgs): Promise<void> {
     const { turn } = this.#options;
     const { messageList } = args;
-    if (turn.isComplete(args.messageId)) args.rotateResponseMessageId();
-    turn.model = await nameOf(args.model);
-    if (!this.#isFresh) await turn.refresh();
+    if (turn.commits.isComplete(args.messageId)) args.rotateResponseMessageId();
+    turn.commits.model = await nameOf(args.model);
+    if (!this.#isFresh) await turn.view.refresh();
     this.#isFresh = false;
     await turn.tellWaiting();
     let isChanged = await this.#activate(args);
@@ -70,7 +71,7 @@ export class OmProcessor implements Processor {
     }
     await args.writer.custom({
       type: "data-om-status",
-      data: turn.status(args.stepNumber),
+      data: turn.view.status(args.stepNumber),
       transient: true,
     });
   }
@@ -79,7 +80,7 @@ export class OmProcessor implements Processor {
     const { turn } = this.#options;
     return turn.activate({
       now: system.now(),
-      currentModel: turn.model,
+      currentModel: turn.commits.model,
       promptCacheRetention: providerOptions?.["openai"]?.["promptCacheRetention"],
     });
   }
@@ -91,7 +92,7 @@ export class OmProcessor implements Processor {
     const begin = system.monotonic();
     let isChanged = false;
     for (;;) {
-      const { observe, reflect } = turn.waitsFor;
+      const { observe, reflect } = turn.view.waitsFor;
       const limit = Math.max(
         observe ? config.observation.maxWaitMs : 0,
         reflect ? config.reflection.maxWaitMs : 0,
@@ -103,7 +104,7 @@ export class OmProcessor implements Processor {
         sleep(system, Math.min(left, LOOK_AGAIN_MS), abortSignal).catch(() => {}),
       ]);
       if (abortSignal.aborted) return isChanged;
-      await turn.refresh();
+      await turn.view.refresh();
       await turn.tellWaiting();
       isChanged = (await this.#activate(args)) || isChanged;
     }
@@ -112,8 +113,9 @@ export class OmProcessor implements Processor {
   /** Puts the log in its place among the system messages, and the reminders before the messages. */
   #show(list: MessageList): void {
     const { turn, config } = this.#options;
-    const texts = logMessages(turn, config);
-    const shown = `${texts.join("\n")}\n${turn.omittedCount}`;
+    const omitted = turn.view.part.omitted_count;
+    const texts = logMessages(turn.view, config);
+    const shown = `${texts.join("\n")}\n${omitted}`;
     if (shown === this.#shown) return;
     this.#shown = shown;
     const system = list.getSystemMessages();
@@ -125,7 +127,7 @@ export class OmProcessor implements Processor {
     this.#log = own;
     list.removeByIds([CONTINUATION_ID, LEFT_OUT_ID]);
     const reminders: StoredMessage[] = texts.length > 0 ? [continuationMessage()] : [];
-    if (turn.omittedCount > 0) reminders.push(reminder(LEFT_OUT_ID, leftOutLine(turn.omittedCount)));
+    if (omitted > 0) reminders.push(reminder(LEFT_OUT_ID, leftOutLine(omitted)));
     list.prepend(reminders);
   }
 }
@@ -146,9 +148,9 @@ async function nameOf(model: ModelConfig): Promise<string | undefined> {
   }
 }
 
-/** The log of a turn as system messages. */
-export function logMessages(turn: OmTurn, { scope, retrieval }: OmConfig): string[] {
-  const chunks = turn.log.filter(({ text }) => text !== "");
+/** The log as system messages. */
+export function logMessages(view: OmView, { scope, retrieval }: OmConfig): string[] {
+  const chunks = view.log.filter(({ text }) => text !== "");
   return renderLog({
     chunks: chunks.map(({ text, kind, first_id, last_id, source }) => ({
       text,
@@ -156,6 +158,6 @@ export function logMessages(turn: OmTurn, { scope, retrieval }: OmConfig): strin
       ...(scope === "resource" && kind === "observe" && { threadId: source }),
     })),
     retrieval,
-    ...turn.hints,
+    ...view.hints,
   });
 }

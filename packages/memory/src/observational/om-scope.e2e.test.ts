@@ -58,6 +58,19 @@ describe.each(STORES)("the scope of observational memory on %s", (_name, open) =
     await world.agent.close();
   });
 
+  it.each(["thread", "resource"] as const)(
+    "splits the messages of one job by maxTokensPerBatch in resource scope only: %s",
+    async (scope) => {
+      const observation = { bufferTokens: 600, maxTokensPerBatch: 300 };
+      const world = omWorld({ storage, om: { scope, observation } });
+      for (let at = 0; at < 4; at++) await world.turn(`apples ${at} ${LONG}`, FIRST);
+      const sizes = (await storage.select({ table: OM_CHUNKS })).map(({ message_tokens }) => message_tokens);
+      expect(Math.max(...sizes) <= 300).toBe(scope === "resource");
+      expect(sizes.reduce((sum, one) => sum + one, 0)).toBeGreaterThan(500);
+      await world.agent.close();
+    },
+  );
+
   it("takes a deleted thread out of the shared log", async () => {
     const world = omWorld({ storage, om: { scope: "resource" } });
     for (let at = 0; at < 8; at++) {
@@ -108,6 +121,52 @@ describe.each(STORES)("the scope of observational memory on %s", (_name, open) =
     await world.agent.close();
   });
 
+  it("gives another resource only the notes of the copied thread itself", async () => {
+    const world = omWorld({ storage, om: { scope: "resource" } });
+    for (let at = 0; at < 8; at++) {
+      await world.turn(`apples ${at} ${LONG}`, FIRST);
+      await world.turn(`pears ${at} ${LONG}`, SECOND);
+      await world.turn(`plums ${at} ${LONG}`, BOB);
+    }
+    await world.memory.cloneThread({
+      sourceThreadId: "first",
+      sourceResourceId: "ada",
+      newThreadId: "copy",
+      resourceId: "bob",
+    });
+    await world.turn("hello", { thread: "copy", resource: "bob" });
+    expect(lastPrompt(world)).toContain("user: apples 0");
+    expect(lastPrompt(world)).toContain("user: plums 0");
+    expect(lastPrompt(world)).not.toContain("pears");
+    for (let at = 0; at < 8; at++)
+      await world.turn(`cherries ${at} ${LONG}`, { thread: "copy", resource: "bob" });
+    expect(lastPrompt(world)).toContain("user: cherries 0");
+    expect(world.warnings).toEqual([]);
+    const key = { thread_id: "\tresource bob" };
+    const [record] = await storage.select({ table: OM_RECORDS, where: { ...key, source: "" } });
+    const log = await storage.select({ table: OM_CHUNKS, where: { ...key, state: "active" } });
+    expect(record!.log_tokens).toBe(log.reduce((sum, chunk) => sum + chunk.tokens, 0));
+    await world.agent.close();
+  });
+
+  it("gives another resource nothing that was reflected together with other threads", async () => {
+    const world = omWorld({
+      storage,
+      om: { scope: "resource", reflection: { observationTokens: 60 } },
+      reflector: () => "<observations>\n* 🔴 apples and pears\n</observations>",
+    });
+    for (let at = 0; at < 10; at++) {
+      await world.turn(`apples ${at} ${LONG}`, FIRST);
+      await world.turn(`pears ${at} ${LONG}`, SECOND);
+    }
+    expect(lastPrompt(world)).toContain("apples and pears");
+    const to = { newThreadId: "copy", resourceId: "bob" };
+    await world.memory.cloneThread({ sourceThreadId: "first", sourceResourceId: "ada", ...to });
+    await world.turn("hello", { thread: "copy", resource: "bob" });
+    expect(lastPrompt(world)).not.toContain("pears");
+    await world.agent.close();
+  });
+
   it("shows the log to a run that only reads, and observes nothing of it", async () => {
     const world = omWorld({ storage });
     for (let at = 0; at < 8; at++) await world.turn(`question ${at} ${LONG}`);
@@ -137,6 +196,41 @@ describe.each(STORES)("the scope of observational memory on %s", (_name, open) =
     await world.agent.close();
   });
 
+  it.each(["thread", "resource"] as const)(
+    "observes a chunk again without the messages that were deleted, in %s scope",
+    async (scope) => {
+      const world = omWorld({ storage, om: { scope } });
+      for (let at = 0; at < 8; at++) await world.turn(`question ${at} ${LONG}`);
+      expect(lastPrompt(world)).toContain("user: question 0");
+      const { messages } = await omRows(storage);
+      await world.memory.deleteMessages([messages[0]!.id]);
+      await world.memory.settled();
+      await world.turn("hello");
+      expect(lastPrompt(world)).not.toContain("question 0");
+      expect(lastPrompt(world)).toContain("user: question 1");
+      const key = { thread_id: scope === "thread" ? "t" : KEY };
+      const [record] = await storage.select({ table: OM_RECORDS, where: { ...key, source: "" } });
+      const log = await storage.select({ table: OM_CHUNKS, where: { ...key, state: "active" } });
+      expect(record!.log_tokens).toBe(log.reduce((sum, chunk) => sum + chunk.tokens, 0));
+      expect(await storage.count({ table: OM_JOBS, where: { ...key, kind: "renew" } })).toBe(0);
+      expect(world.warnings).toEqual([]);
+      await world.agent.close();
+    },
+  );
+
+  it("forgets a chunk whose messages were all deleted, and asks no model", async () => {
+    const world = omWorld({ storage });
+    for (let at = 0; at < 8; at++) await world.turn(`question ${at} ${LONG}`);
+    const { chunks, messages } = await omRows(storage);
+    const covered = messages.filter(({ seq }) => seq <= chunks[0]!.last_seq);
+    const calls = world.observer.calls.length;
+    await world.memory.deleteMessages(covered.map(({ id }) => id));
+    await world.memory.settled();
+    expect(world.observer.calls).toHaveLength(calls);
+    expect((await omRows(storage)).chunks[0]).toMatchObject({ text: "", tokens: 0, message_count: 0 });
+    await world.agent.close();
+  });
+
   it("counts anew what an app added or deleted", async () => {
     const world = omWorld({ storage });
     for (let at = 0; at < 3; at++) await world.turn(`question ${at} ${LONG}`);
@@ -150,6 +244,20 @@ describe.each(STORES)("the scope of observational memory on %s", (_name, open) =
     const pending = all.filter(({ seq }) => seq > record!.cursor_seq);
     expect(record!.pending_count).toBe(pending.length);
     expect(record!.pending_tokens).toBe(pending.reduce((sum, one) => sum + one.tokens, 0));
+    await world.agent.close();
+  });
+
+  it("counts a message anew that an app replaced", async () => {
+    const world = omWorld({ storage });
+    await world.turn("short");
+    const { messages } = await world.memory.recall({ threadId: "t", perPage: 10, raw: true });
+    const [first] = messages;
+    const parts = [{ type: "text" as const, text: LONG }];
+    await world.memory.saveMessages({
+      messages: [{ ...first!, threadId: "t", content: { format: 2, parts } }],
+    });
+    await world.turn("another");
+    expect(await omFaults(storage)).toEqual([]);
     await world.agent.close();
   });
 

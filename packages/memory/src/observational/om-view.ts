@@ -1,129 +1,183 @@
 import {
-  OM_CHUNKS,
   type OmAddress,
+  newOmRecord,
+  type OmChunkHints,
   type OmChunkRow,
-  omKeyOf,
+  type OmDomain,
+  type OmEventRow,
+  type OmJobRow,
   omLogOf,
-  type Storage,
+  omPartOf,
+  type OmRecordRow,
 } from "@selvedge/core/storage";
+import type { OmSettings, System } from "@selvedge/core/memory";
+import { omStatus } from "./om-chunks.ts";
+import type { OmConfig } from "./om-config.ts";
+import { type OmLimits, omLimits, overridesOf } from "./om-limits.ts";
+import { planEarlyActivation } from "./plan-activation.ts";
+import { mustWait } from "./plan-jobs.ts";
 
-/** A piece of the log, or one that waits to join it. */
-export interface OmChunkView {
-  id: string;
-  kind: "observe" | "reflect";
-  state: "buffered" | "active";
-  threadId: string;
-  text: string;
-  tokens: number;
-  /** The messages it stands for. */
-  firstMessageId?: string;
-  lastMessageId?: string;
-  messageCount: number;
-  messageTokens: number;
-  createdAt: Date;
-  activatedAt?: Date;
+export interface OmViewOptions {
+  domain: OmDomain;
+  system: System;
+  address: OmAddress;
+  config: OmConfig;
+  /** The settings of a session and its controller. */
+  settings(): Promise<OmSettings | undefined>;
 }
 
-/** Work that is not done. */
-export interface OmJobView {
-  id: string;
-  kind: "observe" | "reflect";
-  state: "waiting" | "running" | "failed";
-  attempt: number;
-  tokens: number;
-  dueAt: Date;
-  startedAt?: Date;
-  error?: string;
-}
+/** What a run knows of its thread's memory: the rows as read, with what the run changed since. */
+export class OmView {
+  readonly address: OmAddress;
+  readonly config: OmConfig;
+  readonly #domain: OmDomain;
+  readonly #system: System;
+  readonly #readSettings: OmViewOptions["settings"];
+  #settings: OmSettings | undefined;
+  record!: OmRecordRow;
+  /** The row with the sums of the thread's messages. In thread scope it is the record's own. */
+  part!: OmRecordRow;
+  isStored = false;
+  chunks: OmChunkRow[] = [];
+  jobs: OmJobRow[] = [];
+  events: OmEventRow[] = [];
 
-/** The memory of a thread, for people who inspect it. */
-export interface OmView {
-  scope: "thread" | "resource";
-  generation: number;
-  windows: Record<"messages" | "observations", { tokens: number; threshold: number }>;
-  /** Unobserved messages that the prompt has no room for. */
-  leftOut: number;
-  models: { observer: string; reflector: string };
-  /** The log in its order, then what waits to join it. */
-  chunks: OmChunkView[];
-  jobs: OmJobView[];
-}
+  constructor({ domain, system, address, config, settings }: OmViewOptions) {
+    this.#readSettings = settings;
+    this.address = address;
+    this.config = config;
+    this.#domain = domain;
+    this.#system = system;
+  }
 
-/** What a reflection made of the log before it. */
-export interface OmGeneration {
-  /** The generation that ended. */
-  generation: number;
-  endedAt: Date;
-  before: string;
-  after: string;
-  beforeTokens: number;
-  afterTokens: number;
-}
+  /** Reads everything. */
+  async load(): Promise<void> {
+    const { address } = this;
+    this.#settings = await this.#readSettings();
+    let state = await this.#domain.read(address);
+    if (state.part?.unbound) {
+      // A copy of a thread, used for the first time.
+      await this.#domain.bind(state.part);
+      state = await this.#domain.read(address);
+    }
+    this.isStored = state.record !== undefined && state.part !== undefined;
+    this.record = state.record ?? this.record ?? newOmRecord(address, "", this.#system);
+    const part = state.part ?? (address.scope === "thread" ? this.record : undefined);
+    this.part = part ?? this.part ?? newOmRecord(address, omPartOf(address), this.#system);
+    this.chunks = state.chunks;
+    this.jobs = state.jobs;
+    this.events = state.events;
+  }
 
-export async function viewChunks(
-  storage: Storage,
-  address: OmAddress,
-  rows: readonly OmChunkRow[],
-): Promise<OmChunkView[]> {
-  const past = {
-    thread_id: omKeyOf(address),
-    state: "past",
-    kind: "observe",
-    source: address.threadId,
-  } as const;
-  const [[first], [last]] = await storage.selectAll([
-    { table: OM_CHUNKS, where: past, orderBy: [{ column: "number" }], limit: 1 },
-    { table: OM_CHUNKS, where: past, orderBy: [{ column: "number", direction: "desc" }], limit: 1 },
-  ]);
-  const merged = { first_id: first?.first_id ?? null, last_id: last?.last_id ?? null };
-  const active = omLogOf(rows).map((row) => toView(row.kind === "reflect" ? { ...row, ...merged } : row));
-  return [...active, ...rows.filter(({ state }) => state === "buffered").map(toView)];
-}
+  /** What changed since, in one read. */
+  async refresh(): Promise<void> {
+    const { address } = this;
+    const known = this.chunks.reduce((last, { number }) => Math.max(last, number), 0);
+    const { version } = this.record;
+    const state = await this.#domain.read(address, known);
+    if (state.record && state.record.version !== version) {
+      // Another thread of the resource has activated something.
+      const { record, chunks } = await this.#domain.read(address);
+      if (record) this.record = record;
+      this.chunks = chunks;
+      return;
+    }
+    this.jobs = state.jobs;
+    this.events = state.events;
+    this.chunks = [...this.chunks, ...state.chunks];
+    if (!state.record || !state.part) return;
+    // A commit of this run may have been stored after this was read: the run knows best what only it writes.
+    const { covered_seq, covered_id, last_observed_at } = state.part;
+    this.part = { ...this.part, covered_seq, covered_id, last_observed_at };
+    const { total_observed, usage, reflected, reflected_tokens, config } = state.record;
+    const ofWorkers = { total_observed, usage, reflected, reflected_tokens, config };
+    this.record = address.scope === "thread" ? { ...this.record, ...this.part, ...ofWorkers } : state.record;
+  }
 
-function toView(row: OmChunkRow): OmChunkView {
-  return {
-    id: row.id,
-    kind: row.kind,
-    state: row.state === "active" ? "active" : "buffered",
-    threadId: row.source,
-    text: row.text,
-    tokens: row.tokens,
-    ...(row.first_id !== null && { firstMessageId: row.first_id }),
-    ...(row.last_id !== null && { lastMessageId: row.last_id }),
-    messageCount: row.message_count,
-    messageTokens: row.message_tokens,
-    createdAt: new Date(row.created_at),
-    ...(row.activated_at !== null && { activatedAt: new Date(row.activated_at) }),
-  };
-}
+  changePart(change: Partial<OmRecordRow>): void {
+    this.part = { ...this.part, ...change };
+    if (this.address.scope === "thread") this.record = { ...this.record, ...change };
+  }
 
-/** The newest generations that a reflection ended, newest first. */
-export async function viewGenerations(
-  storage: Storage,
-  address: OmAddress,
-  limit: number,
-): Promise<OmGeneration[]> {
-  const rows = await storage.select({
-    table: OM_CHUNKS,
-    where: { thread_id: omKeyOf(address), state: { in: ["past", "active"] } },
-    orderBy: [{ column: "number" }],
-  });
-  const reflections = rows.filter(({ kind }) => kind === "reflect");
-  const generations = reflections.map((next, index): OmGeneration => {
-    const previous = reflections[index - 1];
-    const replaced = rows.filter(
-      ({ kind, position }) =>
-        kind === "observe" && (position ?? 0) > (previous?.upto ?? 0) && (position ?? 0) <= (next.upto ?? 0),
+  get limits(): OmLimits {
+    const { config, log_tokens } = this.record;
+    return omLimits(this.config, overridesOf(this.config, config, this.#settings), log_tokens);
+  }
+
+  /** The active chunks, in log order. */
+  get log(): OmChunkRow[] {
+    return omLogOf(this.chunks);
+  }
+
+  /** Buffered chunks of this thread, oldest first. */
+  get buffered(): OmChunkRow[] {
+    const { threadId } = this.address;
+    return this.chunks.filter(
+      ({ state, kind, source }) => state === "buffered" && kind === "observe" && source === threadId,
     );
-    const before = previous ? [previous, ...replaced] : replaced;
-    return {
-      generation: next.generation - 1,
-      endedAt: new Date(next.activated_at ?? next.created_at),
-      before: before.map(({ text }) => text).join("\n\n"),
-      after: next.text,
-      beforeTokens: before.reduce((sum, { tokens }) => sum + tokens, 0),
-      afterTokens: next.tokens,
+  }
+
+  get reflection(): OmChunkRow | undefined {
+    return this.chunks.findLast(
+      ({ state, kind, generation }) =>
+        state === "buffered" && kind === "reflect" && generation === this.record.generation + 1,
+    );
+  }
+
+  /** What the newest active chunk said beside its notes. */
+  get hints(): { currentTask?: string; suggestedResponse?: string; extracted?: Record<string, unknown> } {
+    const { scope, threadId } = this.address;
+    const all = (this.record.hints ?? {}) as Record<string, unknown>;
+    const own = (scope === "thread" ? all : (all[`thread:${threadId}`] ?? {})) as Record<string, unknown>;
+    const text = (name: string): Record<string, string> =>
+      typeof own[name] === "string" ? { [name]: own[name] } : {};
+    const { extracted: values = {}, places = {} } = all as OmChunkHints;
+    const shown = Object.entries(values).filter(([slug]) => places[slug] !== false);
+    const extracted = shown.length > 0 ? Object.fromEntries(shown) : undefined;
+    return { ...text("currentTask"), ...text("suggestedResponse"), ...(extracted && { extracted }) };
+  }
+
+  /** The roles that the run must wait for, while there is something to wait for. */
+  get waitsFor(): { observe: boolean; reflect: boolean } {
+    const { threadId } = this.address;
+    const need = mustWait(
+      {
+        pendingTokens: this.part.pending_tokens,
+        bufferedMessageTokens: this.buffered.reduce((sum, chunk) => sum + chunk.message_tokens, 0),
+        jobMessageTokens: 0,
+        logTokens: this.record.log_tokens,
+        hasReflection: false,
+      },
+      this.limits,
+    );
+    // Jobs are carried out in order. One that has failed may fail for long: no run waits for that.
+    const works = (kind: OmJobRow["kind"]): boolean => {
+      const first = this.jobs.find(
+        (job) => job.kind === kind && (kind === "reflect" || job.source === threadId),
+      );
+      return first !== undefined && first.state !== "failed" && first.last_error === null;
     };
-  });
-  return generations.toReversed().slice(0, limit);
+    return {
+      observe: need.observe && works("observe"),
+      reflect: need.reflect && this.reflection === undefined && works("reflect"),
+    };
+  }
+
+  /** The data of `data-om-status`. */
+  status(stepNumber: number): Record<string, unknown> {
+    const { buffered, limits, reflection } = this;
+    const tokens = buffered.map(({ message_tokens }) => message_tokens);
+    const count = planEarlyActivation({ pendingTokens: this.part.pending_tokens, chunks: tokens }, limits);
+    return omStatus({
+      record: this.record,
+      part: this.part,
+      buffered,
+      reflection,
+      jobs: this.jobs,
+      limits,
+      threadId: this.address.threadId,
+      stepNumber,
+      projected: tokens.slice(0, count).reduce((sum, one) => sum + one, 0),
+    });
+  }
 }

@@ -4,22 +4,26 @@ import {
   OM_DOMAIN,
   OM_EVENTS,
   OM_JOBS,
-  type OmEventRow,
+  OM_RECORDS,
   type OmJobRow,
   remove,
   requireNone,
   update,
+  type Where,
   type Write,
 } from "@selvedge/core/storage";
 import type { AgentChunk } from "@selvedge/protocol";
 import { carryOut } from "./carry-out-job.ts";
 import { startChunk } from "./job-chunks.ts";
+import type { JobContext } from "./job-context.ts";
+import { omLimits, overridesOf } from "./om-limits.ts";
 import type { OmServer } from "./om-server.ts";
 import { publish } from "./publish.ts";
 
 // One per store and process, even if the process has two copies of this package.
 const KEY = Symbol.for("selvedge.om-worker");
 const BATCH = 200;
+const BY_DUE = [{ column: "due_at" }, { column: "number" }] as const;
 const CLOSE_MS = 5_000;
 const OPEN: readonly OmJobRow["state"][] = ["waiting", "running", "failed"];
 
@@ -101,24 +105,48 @@ export class OmWorker {
     const { storage, system, lease } = this.#threads;
     await storage.domain(OM_DOMAIN);
     const now = Math.trunc(system.now());
-    const byDue = [{ column: "due_at" as const }, { column: "number" as const }];
-    const [due, [next], running, events] = await storage.selectAll([
-      { table: OM_JOBS, where: { state: "waiting", due_at: { lte: now } }, orderBy: byDue, limit: BATCH },
-      { table: OM_JOBS, where: { state: "waiting", due_at: { gt: now } }, orderBy: byDue, limit: 1 },
-      { table: OM_JOBS, where: { state: "running" }, limit: BATCH },
-      { table: OM_EVENTS, orderBy: [{ column: "seq" }], limit: BATCH },
-    ]);
+    const ours = { agent_id: { in: [...this.#serving.keys()] } };
+    const [next] = await storage.select({
+      table: OM_JOBS,
+      where: { ...ours, state: "waiting", due_at: { gt: now } },
+      orderBy: BY_DUE,
+      limit: 1,
+    });
     this.#lookAt(next && next.due_at - now);
-    await this.#tell(events);
-    const left: OmJobRow[] = [];
-    for (const job of running) {
-      if (this.#running.has(job.id) || job.owner === null) continue;
+    await this.#tellWaiting();
+    const isLeft = async ({ id, owner }: OmJobRow): Promise<boolean> =>
       // A job that is ours in the store but not here was left behind by a failure of the store.
-      if (job.owner === lease.id || (await lease.isGone(job.owner))) left.push(job);
-    }
-    for (const job of [...left, ...due]) {
-      if (this.#running.size >= this.#threads.limits.omJobs) return;
-      await this.#begin(job);
+      !this.#running.has(id) && owner !== null && (owner === lease.id || (await lease.isGone(owner)));
+    await this.#beginAll({ ...ours, state: "running" }, isLeft);
+    await this.#beginAll({ ...ours, state: "waiting", due_at: { lte: now } });
+  }
+
+  /** Begins as many jobs as this process can take. Jobs that must wait for others do not hide those behind them. */
+  async #beginAll(where: Where<OmJobRow>, may?: (job: OmJobRow) => Promise<boolean>): Promise<void> {
+    // The open jobs of each thread are read once, however many there are.
+    const open = new Map<string, OmJobRow[]>();
+    for (let offset = 0; ; offset += BATCH) {
+      const jobs = await this.#threads.storage.select({
+        table: OM_JOBS,
+        where,
+        orderBy: BY_DUE,
+        limit: BATCH,
+        offset,
+      });
+      for (const job of jobs) {
+        if (this.#running.size >= this.#threads.limits.omJobs) return;
+        if (may && !(await may(job))) continue;
+        let later: OmJobRow[] = [];
+        if (job.kind === "observe") {
+          const place = `${job.thread_id}\n${job.source}`;
+          const known = open.get(place) ?? (await this.#openJobs(job));
+          open.set(place, known);
+          if (known[0]?.id !== job.id) continue;
+          later = known.slice(1);
+        }
+        await this.#begin(job, later);
+      }
+      if (jobs.length < BATCH) return;
     }
   }
 
@@ -130,18 +158,17 @@ export class OmWorker {
         : this.#threads.system.setTimer(Math.min(afterMs, 120_000), () => this.nudge(), { background: true });
   }
 
-  async #begin(job: OmJobRow): Promise<void> {
+  async #begin(job: OmJobRow, later: readonly OmJobRow[]): Promise<void> {
     const serving = this.#serving.get(job.agent_id);
     if (!serving || this.#running.has(job.id) || this.#abort.signal.aborted) return;
     const { lease } = this.#threads;
-    const later = job.kind === "observe" ? await this.#laterThan(job) : [];
-    if (!later) return;
+    const context = await this.#context(job, serving);
     await lease.hold();
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#running.set(job.id, promise);
     let taken: OmJobRow | undefined;
     try {
-      taken = await this.#take(job, later, serving);
+      taken = await this.#take(job, later, context);
     } finally {
       if (!taken) {
         this.#running.delete(job.id);
@@ -149,24 +176,41 @@ export class OmWorker {
         resolve();
       }
     }
-    if (taken) void this.#carryOut(taken, serving, resolve);
+    if (taken) void this.#carryOut(taken, context, resolve);
   }
 
-  /** Later jobs for the same messages; `undefined` if this is not the first. */
-  async #laterThan({ id, thread_id, source }: OmJobRow): Promise<OmJobRow[] | undefined> {
-    const [first, ...later] = await this.#threads.storage.select({
+  /** What the job is carried out with. */
+  async #context(job: OmJobRow, { agent, server }: Serving): Promise<JobContext> {
+    const { config } = server;
+    const settings = await agent.omSettings?.(job.source);
+    const [record] = await this.#threads.storage.select({
+      table: OM_RECORDS,
+      where: { thread_id: job.thread_id, source: "" },
+      limit: 1,
+      columns: ["config"],
+    });
+    const limits = omLimits(config, overridesOf(config, record?.config, settings));
+    return { agent, server, threads: this.#threads, settings, limits, abortSignal: this.#abort.signal };
+  }
+
+  /** All jobs for the messages of a thread. Only the first may begin. */
+  #openJobs({ thread_id, source }: OmJobRow): Promise<OmJobRow[]> {
+    return this.#threads.storage.select({
       table: OM_JOBS,
       where: { thread_id, source, kind: "observe", state: { in: OPEN } },
       orderBy: [{ column: "number" }],
     });
-    return first?.id === id ? later : undefined;
   }
 
   /**
    * Takes the job for this process and announces it on the stream. `undefined` if another process was faster. It also
    * covers what later jobs were for, so that jobs do not pile up while an observer fails.
    */
-  async #take(job: OmJobRow, later: readonly OmJobRow[], { server }: Serving): Promise<OmJobRow | undefined> {
+  async #take(
+    job: OmJobRow,
+    later: readonly OmJobRow[],
+    { server, limits }: JobContext,
+  ): Promise<OmJobRow | undefined> {
     const { system, lease } = this.#threads;
     const taken: OmJobRow = {
       ...job,
@@ -192,14 +236,14 @@ export class OmWorker {
         remove(OM_JOBS, { thread_id, id, fence: seen }, { require: true }),
       ),
     ];
-    const stored = await publish(this.#threads, taken, [startChunk(taken, server.config)], writes);
+    const stored = await publish(this.#threads, taken, [startChunk(taken, server.config, limits)], writes);
     return stored ? taken : undefined;
   }
 
-  async #carryOut(job: OmJobRow, { agent, server }: Serving, resolve: () => void): Promise<void> {
+  async #carryOut(job: OmJobRow, context: JobContext, resolve: () => void): Promise<void> {
     const { lease, logger } = this.#threads;
     try {
-      await carryOut(job, { agent, server, threads: this.#threads, abortSignal: this.#abort.signal });
+      await carryOut(job, context);
     } catch (error) {
       // The store has the job as ours: the next check takes it up again.
       if (!this.#abort.signal.aborted && !AgentError.is(error, "storage-closed"))
@@ -215,13 +259,25 @@ export class OmWorker {
     }
   }
 
-  /** Chunks that waited while another process carried out their thread. */
-  async #tell(events: readonly OmEventRow[]): Promise<void> {
-    for (const [source, rows] of Map.groupBy(events, (event) => event.source)) {
-      const target = { threadId: source, resourceId: rows[0]!.source_resource };
-      const chunks = rows.map(({ chunk }) => chunk as unknown as AgentChunk);
-      const taken = rows.map(({ id, thread_id }) => remove(OM_EVENTS, { thread_id, id }, { require: true }));
-      await this.#threads.announce(target, chunks, taken);
+  /** Puts chunks on the stream that waited while another process carried out their thread. */
+  async #tellWaiting(): Promise<void> {
+    // Chunks of a thread that is still busy stay, and must not hide those behind them.
+    for (let offset = 0; ;) {
+      const events = await this.#threads.storage.select({
+        table: OM_EVENTS,
+        orderBy: [{ column: "seq" }, { column: "id" }],
+        limit: BATCH,
+        offset,
+      });
+      for (const [source, rows] of Map.groupBy(events, (event) => event.source)) {
+        const target = { threadId: source, resourceId: rows[0]!.source_resource };
+        const chunks = rows.map(({ chunk }) => chunk as unknown as AgentChunk);
+        const taken = rows.map(({ id, thread_id }) =>
+          remove(OM_EVENTS, { thread_id, id }, { require: true }),
+        );
+        if ((await this.#threads.announce(target, chunks, taken)) !== "stored") offset += rows.length;
+      }
+      if (events.length < BATCH) return;
     }
   }
 

@@ -16,8 +16,8 @@ export interface RecallPort {
     threadId: string,
     options: { from: "start" | "end"; offset: number; limit: number },
   ): Promise<StoredMessage[]>;
-  /** Lines of the notes that match words of a query, best first, with the ids of the messages behind them. */
-  searchNotes(query: string, limit: number): Promise<FoundNote[]>;
+  /** Notes that match a query, best first, with the ids of the messages behind them: by meaning, then lines by words. */
+  searchNotes(query: string, options: { threadId?: string | undefined; limit: number }): Promise<FoundNote[]>;
   /** Messages that match a query, best first. */
   search(query: string, options: { threadId?: string | undefined; limit: number }): Promise<StoredMessage[]>;
 }
@@ -35,8 +35,12 @@ export interface RecallPortOptions {
   scope: "thread" | "resource";
   /** The newest chunks of notes, including those rewritten since. */
   readNotes?: () => Promise<FoundNote[]>;
-  /** Finds messages by meaning, if there is an index. */
-  findSimilar?: (query: string, threadId: string | undefined, limit: number) => Promise<StoredMessage[]>;
+  /** Finds groups of notes by meaning, if there is an index. */
+  findNotes?: (
+    query: string,
+    threadId: string | undefined,
+    limit: number,
+  ) => Promise<(FoundNote & { threadId: string })[]>;
 }
 
 const THREADS_READ = 100;
@@ -44,7 +48,7 @@ const MOST_WORDS = 6;
 
 /** Access to the messages of one resource. */
 export function recallPort(options: RecallPortOptions): RecallPort {
-  const { store, threadId: current, resourceId, scope, findSimilar, readNotes } = options;
+  const { store, threadId: current, resourceId, scope, findNotes, readNotes } = options;
   const mayRead = (thread: StoredThread): boolean =>
     thread.resourceId === resourceId && (scope === "resource" || thread.id === current);
   const mayShow = (message: StoredMessage): boolean =>
@@ -89,7 +93,12 @@ export function recallPort(options: RecallPortOptions): RecallPort {
       const shown = messages.slice(offset).filter(mayShow);
       return from === "start" ? shown : shown.toReversed();
     },
-    async searchNotes(query, limit) {
+    async searchNotes(query, { threadId, limit }) {
+      const similar: FoundNote[] = [];
+      for (const note of (await findNotes?.(query, scope === "thread" ? current : threadId, limit)) ?? [])
+        if (await this.thread(note.threadId)) similar.push(note);
+      // Words are searched in the notes of the current log.
+      if (threadId !== undefined) return similar;
       const words = wordsOf(query);
       const hits = (text: string): number => {
         const lower = text.toLowerCase();
@@ -104,18 +113,16 @@ export function recallPort(options: RecallPortOptions): RecallPort {
       );
       // One word of many is a coincidence.
       const least = hits(words.join(" ")) / 2;
-      return lines
+      const byWords = lines
         .filter(({ score }) => score > 0 && score >= least)
         .toSorted((a, b) => b.score - a.score)
-        .slice(0, limit)
         .map(({ score: _, ...note }) => note);
+      return [...similar, ...byWords].slice(0, limit);
     },
     async search(query, { threadId, limit }) {
       const where = scope === "thread" ? current : threadId;
-      const similar = (await findSimilar?.(query, where, limit)) ?? [];
-      const byWords = await searchWords(store, { query, resourceId, threadId: where, limit });
-      const found = new Map([...similar, ...byWords].map((message) => [message.id, message]));
-      return [...found.values()].filter((message) => mayShow(message) && isSpoken(message)).slice(0, limit);
+      const found = await searchWords(store, { query, resourceId, threadId: where, limit });
+      return found.filter((message) => mayShow(message) && isSpoken(message)).slice(0, limit);
     },
   };
 }

@@ -2,10 +2,11 @@ import { InMemoryStorage } from "@selvedge/core/storage";
 import type { MessagePart, StoredMessage } from "@selvedge/protocol";
 import { beforeAll, describe, expect, test } from "vitest";
 import { countText } from "./count-tokens.ts";
-import { recallPort } from "./recall-port.ts";
+import { recallPort, type RecallPortOptions } from "./recall-port.ts";
 import { recallTool } from "./recall-tool.ts";
 
 interface Answer {
+  notes?: string;
   messages?: string;
   threads?: string;
   count?: number;
@@ -87,13 +88,13 @@ beforeAll(async () => {
   await threads();
 });
 
-function ask(scope: "thread" | "resource" = "resource", findSimilar?: () => Promise<StoredMessage[]>) {
+function ask(scope: "thread" | "resource" = "resource", findNotes?: RecallPortOptions["findNotes"]) {
   const port = recallPort({
     store,
     threadId: "t1",
     resourceId: "ada",
     scope,
-    ...(findSimilar && { findSimilar }),
+    ...(findNotes && { findNotes }),
   });
   const { execute } = recallTool(port);
   return async (input: object): Promise<Answer> => (await execute({ context: input })) as Answer;
@@ -169,12 +170,12 @@ describe("recall finds", () => {
     expect(ids(await ask()({ mode: "search", query: "zeppelin passport", threadId: "t2" }))).toEqual(["x1"]);
   });
 
-  test("messages by meaning before others, where there is an index", async () => {
-    const similar = async () => [message("m7", 7, "line 7 about the zeppelin")];
-    expect(ids(await ask("resource", similar)({ mode: "search", query: "airship passport" }))).toEqual([
-      "m7",
-      "x1",
-    ]);
+  test("notes by meaning, where there is an index", async () => {
+    const similar = async () => [
+      { text: "- 09:07 about the zeppelin", firstId: "m7", lastId: "m8", threadId: "t1" },
+    ];
+    const answer = await ask("resource", similar)({ mode: "search", query: "airship" });
+    expect(answer.notes).toBe("m7:m8 - 09:07 about the zeppelin");
   });
 
   test("threads, the last used first", async () => {
@@ -206,8 +207,7 @@ describe("recall finds notes", () => {
     scope: "resource",
     readNotes: async () => notes,
   });
-  const recall = async (input: object) =>
-    (await recallTool(port).execute({ context: input })) as Answer & { notes?: string };
+  const recall = async (input: object) => (await recallTool(port).execute({ context: input })) as Answer;
 
   test("with the date and the range of messages, the best first", async () => {
     expect((await recall({ mode: "search", query: "invoice Uma told tool" })).notes?.split("\n")[0]).toBe(
@@ -308,7 +308,7 @@ describe("recall shows nothing of another resource", () => {
 
   test("even if an index finds it", async () => {
     const similar = async () => [
-      message("e1", 1, "eve's zeppelin is red", { threadId: "t3", resourceId: "eve" }),
+      { text: "eve's zeppelin is red", firstId: "e1", lastId: "e1", threadId: "t3" },
     ];
     expect(
       JSON.stringify(await ask("resource", similar)({ mode: "search", query: "airship" })),

@@ -94,7 +94,7 @@ async function recall(port: RecallPort, input: RecallInput, time: Time): Promise
   const limit = atMost(input.limit, MOST_MESSAGES);
   if (mode === "search") {
     if (!input.query?.trim()) return hint("Pass the words to search for as query.");
-    const notes = threadId === undefined ? await port.searchNotes(input.query, MOST_NOTES) : [];
+    const notes = await port.searchNotes(input.query, { threadId, limit: MOST_NOTES });
     const found = await port.search(input.query, { threadId, limit });
     if (found.length + notes.length === 0) return hint("Nothing was found. Try other or fewer words.");
     const lines = notes.map(({ text, firstId, lastId }) => `${firstId}:${lastId} ${cut(text, PART_TOKENS)}`);

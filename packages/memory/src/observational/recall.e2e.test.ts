@@ -39,8 +39,44 @@ test("an agent with retrieval of one thread does not", async () => {
   expect((await talk({ scope: "thread" })).text).not.toContain("green");
 });
 
-test("messages are indexed for a search by meaning", async () => {
-  expect((await talk({ vector: true })).text).toContain("My passport is green.");
+test("notes are indexed by group for a search by meaning, and removed with their thread", async () => {
+  const storage = new InMemoryStorage();
+  const embedder = wordEmbedder();
+  const call = { toolName: "recall", input: { mode: "search", query: "airship journeys" } };
+  const observer = scriptedModel(() => "<observations>\n* 🔴 (10:00) airship journeys\n</observations>");
+  const model = scriptedModel(({ prompt }) => {
+    const last = prompt.at(-1)!;
+    if (last.role === "tool") return JSON.stringify(last.content);
+    return JSON.stringify(last.content).includes("which") ? { toolCalls: [call] } : "Noted.";
+  });
+  const vector = new InMemoryVector();
+  const memory = new Memory({
+    storage,
+    vector,
+    embedder,
+    options: {
+      observationalMemory: {
+        model: observer,
+        retrieval: { vector: true },
+        observation: { bufferOnIdle: true },
+      },
+    },
+  });
+  const agent = new Agent({ id: "a", name: "a", instructions: "", model, memory });
+  const other = { ...ada, thread: "other" };
+  await agent.generate("I like zeppelins.", { memory: other });
+  await memory.settled();
+  expect(embedder.calls.flat()).toEqual(["* 🔴 (10:00) airship journeys"]);
+  const search = async () => (await agent.generate("which", { memory: ada })).text;
+  expect(await search()).toContain("airship journeys");
+  const ofEve = await agent.generate("which", { memory: { thread: "e", resource: "eve" } });
+  expect(ofEve.text).not.toContain("(10:00) airship");
+  await memory.deleteThread("other");
+  const [indexName] = await vector.listIndexes();
+  const query = { indexName: indexName!, queryVector: (await embedder.embed(["airship"]))[0]!, topK: 9 };
+  const left = await vector.query({ ...query, filter: { thread_id: "other" } });
+  expect(left).toEqual([]);
+  await agent.close();
 });
 
 test("a thread is summarised without storing anything", async () => {

@@ -8,7 +8,6 @@ import {
   type OmJobRow,
   omLogOf,
   remove,
-  THREADS,
   update,
   type Write,
 } from "@selvedge/core/storage";
@@ -16,8 +15,9 @@ import type { ModelAnswer } from "@selvedge/core/model";
 import { askRole } from "./ask-role.ts";
 import { type JobContext, type JobReport, UnusableAnswer } from "./job-context.ts";
 import { endChunk } from "./job-chunks.ts";
-import { addressOf, addUsage, chosenModel } from "./job-facts.ts";
-import { omLimits, overridesOf } from "./om-limits.ts";
+import { changeHints, extractedSoFar } from "./chunk-hints.ts";
+import { extractValues } from "./extract-values.ts";
+import { addressOf, addUsage } from "./job-facts.ts";
 import { parseObservations } from "./parse-observations.ts";
 import { publish } from "./publish.ts";
 import { firstLevel, reflectWithPressure } from "./reflect-with-pressure.ts";
@@ -26,31 +26,26 @@ import { inlineExtractors, reflectorPrompt } from "./role-prompts.ts";
 
 /** Rewrites the chunks that are active up to the job's position. The result waits until the log is full. */
 export async function reflect(job: OmJobRow, context: JobContext): Promise<JobReport | undefined> {
-  const { server, threads, agent, abortSignal } = context;
+  const { server, threads, limits, abortSignal } = context;
   const { storage, system } = threads;
-  const { reflection, ...config } = server.config;
+  const { reflection } = server.config;
   const domain = await storage.domain(OM_DOMAIN);
-  const { record, chunks } = await domain.read(addressOf(job));
+  const state = await domain.read(addressOf(job));
+  const { record, chunks } = state;
   if (!record) return undefined;
   const upto = job.upto ?? 0;
   const log = omLogOf(chunks).filter(({ position }) => (position ?? 0) <= upto);
   const inputTokens = log.reduce((sum, chunk) => sum + chunk.tokens, 0);
-  const limits = omLimits({ ...config, reflection }, overridesOf(record.config));
   const hints = (record.hints ?? {}) as OmChunkHints;
-  const previous = hints.extracted ?? {};
+  const previous = extractedSoFar(state, job.source);
+  const logText = joinLog(log.filter(({ text }) => text !== ""));
   const extractors = await inlineExtractors(reflection.extract, previous, {
     threadId: job.source,
     resourceId: job.source_resource,
   });
-  const [thread] = await storage.select({
-    table: THREADS,
-    where: { id: job.source },
-    limit: 1,
-    columns: ["metadata"],
-  });
-  const model =
-    chosenModel(thread?.metadata, "reflectorModelId") ??
-    (await server.model("reflection", inputTokens, agent));
+  const model = await server.models
+    .of("reflection", { ...context, threadId: job.source })
+    .forInput(inputTokens);
   const answers: ModelAnswer[] = [];
   const result = await reflectWithPressure({
     inputTokens,
@@ -59,7 +54,7 @@ export async function reflect(job: OmJobRow, context: JobContext): Promise<JobRe
     ask: async (level) => {
       const request = reflectorPrompt({
         config: reflection,
-        log: joinLog(log.filter(({ text }) => text !== "")),
+        log: logText,
         level,
         extractors,
         currentTask: hints.currentTask ?? undefined,
@@ -80,12 +75,22 @@ export async function reflect(job: OmJobRow, context: JobContext): Promise<JobRe
         : `The reflection was ${result.reason}.`,
     );
   const { notes } = result.parsed;
+  const values = await extractValues({
+    job,
+    notes,
+    previous,
+    role: reflection,
+    model,
+    context,
+    quoted: logText,
+  });
   const now = Math.trunc(system.now());
+  const chunkId = system.newId();
   const { thread_id } = job;
   const own: OmChunkHints = {
     ...(notes.currentTask !== undefined && { currentTask: notes.currentTask }),
     ...(notes.suggestedResponse !== undefined && { suggestedResponse: notes.suggestedResponse }),
-    ...(Object.keys(notes.extracted).length > 0 && { extracted: { ...previous, ...notes.extracted } }),
+    ...values.hints,
   };
   const writes: Write[] = [
     update(OM_JOBS, {
@@ -102,7 +107,7 @@ export async function reflect(job: OmJobRow, context: JobContext): Promise<JobRe
     }),
     insert(OM_CHUNKS, {
       thread_id,
-      id: system.newId(),
+      id: chunkId,
       source: job.source,
       kind: "reflect",
       state: "buffered",
@@ -126,7 +131,12 @@ export async function reflect(job: OmJobRow, context: JobContext): Promise<JobRe
     observations: notes.observations,
     currentTask: notes.currentTask,
     suggestedResponse: notes.suggestedResponse,
+    extractedValues: own.extracted,
+    extractionFailures: own.extractionFailures,
   });
-  await publish(threads, job, [chunk], writes);
-  return { usage, providerMetadata: answers.at(-1)?.providerMetadata };
+  const stored = await publish(threads, job, [chunk], writes);
+  const changed = stored ? await values.deliver() : undefined;
+  if (changed) await changeHints(storage, { thread_id, id: chunkId }, changed);
+  const last = answers.at(-1);
+  return { model: last?.model, usage, providerMetadata: last?.providerMetadata };
 }

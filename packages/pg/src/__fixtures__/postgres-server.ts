@@ -26,8 +26,7 @@ export function findPostgres(): { bin: string } | { missing: string } {
 /** A separate cluster in a temporary folder, on a free loopback port. */
 export async function startPostgres(bin: string): Promise<TestServer> {
   const folder = await mkdtemp(join(tmpdir(), "selvedge-pg-"));
-  // PostgreSQL does not run as root.
-  const owner = process.getuid?.() === 0 ? idsOf("postgres") : undefined;
+  const owner = serverUser();
   if (owner) chownSync(folder, owner.uid, owner.gid);
   const options = { cwd: folder, ...owner };
   const data = join(folder, "data");
@@ -49,12 +48,17 @@ export async function startPostgres(bin: string): Promise<TestServer> {
   };
 }
 
+/** PostgreSQL does not run as root. */
+export function serverUser(): { uid: number; gid: number } | undefined {
+  return process.getuid?.() === 0 ? idsOf("postgres") : undefined;
+}
+
 function idsOf(user: string): { uid: number; gid: number } {
   const id = (flag: string): number => Number(execFileSync("id", [flag, user], { encoding: "utf8" }));
   return { uid: id("-u"), gid: id("-g") };
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once("error", reject);

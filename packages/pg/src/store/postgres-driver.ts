@@ -41,8 +41,8 @@ const LOCK = `SELECT pg_advisory_xact_lock(hashtextextended(key, hashtext($2))) 
  * committed while it waited, which a statement that takes it would not.
  */
 export class PostgresDriver implements StorageDriver {
-  readonly losesAnswers = true;
-  readonly flushMs = FLUSH_MS;
+  readonly losesAnswers: boolean = true;
+  readonly flushMs: number = FLUSH_MS;
   readonly #schema: string;
   readonly #system: System;
   readonly #connections: Connections;

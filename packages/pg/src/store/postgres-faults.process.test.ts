@@ -7,7 +7,6 @@ import { AgentError } from "@selvedge/core/errors";
 import { type Change, insert, MESSAGES, RESOURCES, type Storage, update } from "@selvedge/core/storage";
 import { cuttingProxy } from "@selvedge/testing";
 import { Random } from "@selvedge/testing/simulator";
-import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
 import { type PostgresServer, startPostgres } from "../__fixtures__/embedded-server.ts";
 import { PostgresStore } from "./postgres-store.ts";
@@ -16,7 +15,7 @@ const WRITER = fileURLToPath(new URL("../__fixtures__/writer.ts", import.meta.ur
 
 const found = await startPostgres();
 if ("missing" in found) console.warn(`skipped: faults of PostgreSQL: ${found.missing}`);
-const { connectionString, stop } = found as PostgresServer;
+const { connectionString, query, stop } = found as PostgresServer;
 
 function open(schemaName: string, url = connectionString): Storage {
   return new PostgresStore({ connectionString: url, schemaName });
@@ -92,10 +91,7 @@ describe.skipIf("missing" in found)("PostgreSQL", () => {
     const changes: Change[] = [];
     const stopWatching = storage.watch((change) => changes.push(change));
     await until(() => changes.includes("unknown"));
-    const client = new pg.Client({ connectionString });
-    await client.connect();
-    await client.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'");
-    await client.end();
+    await query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'");
     await until(() => changes.length === 2);
     await other.commit([insert(RESOURCES, { id: "a" })]);
     await until(() => changes.length === 3);

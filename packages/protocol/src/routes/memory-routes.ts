@@ -156,7 +156,7 @@ export const omView = named(
     jobs: list(
       openObject({
         id: text(),
-        kind: oneOf("observe", "reflect"),
+        kind: oneOf("observe", "reflect", "renew"),
         state: oneOf("waiting", "running", "failed"),
         attempt: integer(),
         tokens: integer(),

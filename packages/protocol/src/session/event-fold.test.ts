@@ -208,7 +208,9 @@ describe("EventFold", () => {
     expect(types(events).filter((type) => /^(agent|om)_|^message_(start|end)$/.test(type))).toEqual([
       "om_buffering_start",
       "agent_start",
-      ...["message_start", "message_end", "message_start"],
+      "message_start",
+      "message_end",
+      "message_start",
       "om_buffering_end",
       "om_activation",
       "message_end",

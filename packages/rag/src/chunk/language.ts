@@ -1,5 +1,3 @@
-import type { CodeLanguage } from "./code-separators.ts";
-
 /** Languages by name, for programs that write `Language.PYTHON`. */
 export const Language = {
   CPP: "cpp",
@@ -27,5 +25,5 @@ export const Language = {
   HASKELL: "haskell",
   ELIXIR: "elixir",
   POWERSHELL: "powershell",
-} as const satisfies Record<string, CodeLanguage>;
+} as const;
 export type Language = (typeof Language)[keyof typeof Language];

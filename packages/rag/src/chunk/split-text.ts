@@ -15,6 +15,8 @@ export interface Span {
 export interface Separator {
   text: string | RegExp;
   cut: "before" | "after" | "line" | "drop";
+  /** Preferred to all others, wherever it is in a window. */
+  first?: boolean;
 }
 
 export interface SplitRules {
@@ -97,6 +99,10 @@ function findCut(
     cut.end <= limit &&
     graphemes.isBorder(start, cut.end) &&
     graphemes.isBorder(start, cut.next);
+  for (const separator of separators) {
+    const cut = separator.first ? lastCut(text, least, limit, separator, blocks) : undefined;
+    if (isGood(cut, least)) return cut;
+  }
   for (const from of middle > least ? [middle, least] : [least]) {
     for (const separator of separators) {
       const cut = lastCut(text, from, limit, separator, blocks);

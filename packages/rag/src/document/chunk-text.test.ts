@@ -104,6 +104,16 @@ describe("every strategy that cuts text", () => {
     });
   }
 
+  it("splits a sentence only if it alone is too long", async () => {
+    const text = "One is here. Two is here. Three is a sentence that does not fit.";
+    const chunks = await MDocument.fromText(text).chunk({ strategy: "sentence", maxSize: 30, overlap: 0 });
+    expect(chunks.map((chunk) => chunk.text)).toEqual([
+      "One is here. Two is here.",
+      "Three is a sentence that does",
+      "not fit.",
+    ]);
+  });
+
   it("cuts the same way with a length function that says the length", async () => {
     await fc.assert(
       fc.asyncProperty(texts, limits, async (text, limit) => {

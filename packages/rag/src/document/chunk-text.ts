@@ -92,15 +92,11 @@ function chunkSentences(text: string, params: CheckedParams): Piece[] {
   const target = Math.max(params.targetSize ?? size, params.minSize ?? 0, overlap + 1);
   const sized = { ...params, size: Math.min(size, target) };
   const ends = params.keepSeparator === false ? "drop" : "after";
-  const sentences: Separator[] = [{ ...sentenceSeparator(params.sentenceEnders), cut: ends }];
-  const words: Separator[] = fallbackToWords ? [{ text: " ", cut: strip ? "drop" : "after" }] : [];
-  const isWhole = !fallbackToCharacters || !fallbackToWords;
   // A sentence is split only if it alone is too long.
-  const spans = split(text, whole(text), sized, sentences, { strip, keepWhole: true });
-  return pieces(
-    text,
-    spans.flatMap((span) => split(text, span, sized, words, { strip, keepWhole: isWhole })),
-  );
+  const separators: Separator[] = [{ ...sentenceSeparator(params.sentenceEnders), cut: ends, first: true }];
+  if (fallbackToWords) separators.push({ text: " ", cut: strip ? "drop" : "after" });
+  const isWhole = !fallbackToCharacters || !fallbackToWords;
+  return pieces(text, split(text, whole(text), sized, separators, { strip, keepWhole: isWhole }));
 }
 
 function chunkMarkdown(text: string, params: CheckedParams): Piece[] {

@@ -31,7 +31,7 @@ interface FullMemory extends MastraMemory {
   updateWorkingMemory(update: object): Promise<void>;
   getMergedThreadConfig(): SetMemoryConfig;
   readonly observationalMemory?: {
-    describe(): Record<string, unknown>;
+    describe(options: { instructions: boolean }): Record<string, unknown>;
     waitForBuffering(threadId: string, resourceId: string): Promise<boolean>;
     inspect(thread: { threadId: string }): Promise<OmView>;
     generations(thread: { threadId: string }): Promise<Generations>;
@@ -68,14 +68,17 @@ export const MEMORY_HANDLERS: Handlers<Exclude<Tagged<"memory">, ThreadRoute>> =
     const { enabled, scope, template } = workingMemory;
     // Models, schemas and functions stay here. Instruction texts are only for callers who may see the agent's
     // instructions.
-    const told = caller.has("inspect") && template !== undefined ? { template } : {};
+    const instructions = caller.has("inspect");
+    const told = instructions && template !== undefined ? { template } : {};
     return {
       config: {
         lastMessages,
         semanticRecall,
         workingMemory: { enabled, ...(enabled && { scope, ...told }) },
         threads: { generateTitle: !!threads?.generateTitle },
-        ...(memory.observationalMemory && { observationalMemory: memory.observationalMemory.describe() }),
+        ...(memory.observationalMemory && {
+          observationalMemory: memory.observationalMemory.describe({ instructions }),
+        }),
         readOnly,
       },
     };

@@ -11,7 +11,7 @@ import { Generations } from "./generations.tsx";
 import { MemoryChunk } from "./memory-chunk.tsx";
 import type { ThreadMemory } from "./use-memory.ts";
 
-const JOB_NAME = { observe: "Observation", reflect: "Reflection" } as const;
+const JOB_NAME = { observe: "Observation", reflect: "Reflection", renew: "Observation again" } as const;
 
 /** What observational memory knows of a thread, and what it is doing. */
 export function MemoryPanel({ memory }: { memory: ThreadMemory }): ReactNode {

@@ -36,7 +36,7 @@ export class SimFiles {
         const { faults, random, plan } = this.#world;
         // People do not wait until an agent is done.
         if (faults === plan && random.chance(0.05)) this.change();
-        const dies = faults.crash > 0 && random.chance(0.15);
+        const dies = faults.crash > 0 && random.chance(0.25);
         if (dies && random.chance(0.5)) return die(process);
         const value = await effect();
         return dies ? die(process) : value;
@@ -53,7 +53,7 @@ export class SimFiles {
     const name = this.#world.random.weighted([
       [6, "edit_file"],
       [4, "read_file"],
-      [2, "write_file"],
+      [6, "write_file"],
     ] as const);
     const inputs = {
       edit_file: { path: LOG, old_string: "END", new_string: `${toolCallId}\nEND` },

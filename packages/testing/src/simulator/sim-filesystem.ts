@@ -113,11 +113,19 @@ export class SimFilesystem implements WorkspaceFilesystem {
     });
   }
 
-  async copyFile(source: string, target: string, { overwrite = true } = {}): Promise<void> {
+  async copyFile(
+    source: string,
+    target: string,
+    { overwrite = true }: { overwrite?: boolean } = {},
+  ): Promise<void> {
     await this.writeFile(target, (await this.readFile(source)) as Buffer, { overwrite });
   }
 
-  moveFile(source: string, target: string, { overwrite = true } = {}): Promise<void> {
+  moveFile(
+    source: string,
+    target: string,
+    { overwrite = true }: { overwrite?: boolean } = {},
+  ): Promise<void> {
     return this.#do("move", source, () => {
       const entry = this.#get(source);
       const existing = this.#disk.entries.get(clean(target));
@@ -131,7 +139,7 @@ export class SimFilesystem implements WorkspaceFilesystem {
     });
   }
 
-  mkdir(path: string, { recursive = true } = {}): Promise<void> {
+  mkdir(path: string, { recursive = true }: { recursive?: boolean } = {}): Promise<void> {
     return this.#do("mkdir", path, () => {
       const existing = this.#disk.entries.get(clean(path));
       if (existing?.content) throw new FileExistsError(path);
@@ -143,7 +151,10 @@ export class SimFilesystem implements WorkspaceFilesystem {
     });
   }
 
-  rmdir(path: string, { recursive = false, force = false } = {}): Promise<void> {
+  rmdir(
+    path: string,
+    { recursive = false, force = false }: { recursive?: boolean; force?: boolean } = {},
+  ): Promise<void> {
     return this.#do("rmdir", path, () => {
       if (clean(path) === "") throw new PermissionError(path, "the root cannot be deleted.");
       if (!this.#disk.entries.has(clean(path)) && force) return;

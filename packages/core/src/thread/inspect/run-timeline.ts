@@ -33,7 +33,7 @@ export interface TimelineStep {
 }
 
 /** Notes that joined the prompt, and the tokens they replaced. */
-export interface TimelineActivation {
+interface TimelineActivation {
   kind: "observation" | "reflection";
   removedTokens: number;
   addedTokens: number;

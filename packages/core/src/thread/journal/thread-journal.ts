@@ -16,6 +16,8 @@ import {
   touchOwnThread,
   touchThread,
 } from "../../storage/message-writes.ts";
+import { OM_DOMAIN } from "../../storage/om-domain.ts";
+import { recountWrites } from "../../storage/om-recount.ts";
 import type { Row, Write } from "../../storage/storage.ts";
 import { MESSAGES } from "../../storage/tables.ts";
 import { ACTORS, MAILBOX, RUNS } from "../../storage/thread-tables.ts";
@@ -402,6 +404,11 @@ export class ThreadJournal implements RunJournal {
     const opener = unread ? openerWrites(this.#thread, unread, this.#details) : [];
     const echo = unread && !unread.messages ? this.#echoes([unread.signal]) : [];
     const unanswered = end.state === "done" ? [] : this.#journal.answerOpen(this.#thread, end.state);
+    // A run that never got as far as its memory changes a message behind its back.
+    if (unanswered.length > 0 && !this.#log.contribution) {
+      await this.#thread.storage.domain(OM_DOMAIN);
+      unanswered.push(...recountWrites(threadId, this.#thread.resourceId));
+    }
     let nothingWaits = 0;
     try {
       [nothingWaits = 0] = await this.#log.commit(

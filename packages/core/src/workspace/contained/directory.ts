@@ -52,6 +52,10 @@ export function realDirectory(path: string): string {
   return real;
 }
 
+export function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+}
+
 class HandleDirectory implements Directory {
   readonly #handle: number;
   readonly device: number;

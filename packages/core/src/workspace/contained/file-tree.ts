@@ -49,6 +49,8 @@ type EntryType = "file" | "directory" | "symlink" | "other";
 export interface TreeEntry {
   name: string;
   type: EntryType;
+  /** Of a regular file. */
+  size?: number;
 }
 
 export interface TreeStat {
@@ -130,7 +132,12 @@ export class FileTree {
       try {
         const entries: TreeEntry[] = [];
         for await (const entry of await opendir(directory.self, { bufferSize: 256 })) {
-          entries.push({ name: entry.name, type: typeOf(entry) });
+          const type = typeOf(entry);
+          const size =
+            type === "file"
+              ? lstatSync(directory.at(entry.name), { throwIfNoEntry: false })?.size
+              : undefined;
+          entries.push({ name: entry.name, type, ...(size !== undefined && { size }) });
           if (entries.length > MAX_ENTRIES) {
             throw new FileLimitError(
               path,

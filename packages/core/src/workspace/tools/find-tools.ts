@@ -1,22 +1,13 @@
 import { cutOutput } from "../cut-output.ts";
-import { findEntries, type FoundEntry } from "../find-entries.ts";
-import { globber, type GrepInput, grepFiles, showGrep } from "../grep-files.ts";
+import { type GrepInput, showGrep } from "../grep-files.ts";
+import type { ListInput } from "../list-files.ts";
+import { runScan } from "../scan/run-scan.ts";
+import { searchText } from "../scan/search-text.ts";
 import { fields, PATH, type WorkspaceTool } from "./tool-frame.ts";
 
 const GREP_TOKENS = 12_000;
 const LIST_TOKENS = 2000;
 const NAMES = { anyOf: [{ type: "string" }, { type: "array", items: { type: "string" } }] } as const;
-
-interface ListInput {
-  path?: string;
-  maxDepth?: number;
-  showHidden?: boolean;
-  dirsOnly?: boolean;
-  exclude?: string | string[];
-  extension?: string | string[];
-  pattern?: string | string[];
-  respectGitignore?: boolean;
-}
 
 export const listFilesTool: WorkspaceTool<ListInput> = {
   name: "list_files",
@@ -38,34 +29,8 @@ export const listFilesTool: WorkspaceTool<ListInput> = {
       respectGitignore: { type: "boolean", default: true },
     },
   ),
-  async run(frame, input, { abortSignal }) {
-    const { path = ".", maxDepth = 2, showHidden = false, dirsOnly = false, respectGitignore = true } = input;
-    const isExcluded = input.exclude ? await globber(input.exclude, true) : () => false;
-    const isWanted = input.pattern ? await globber(input.pattern, showHidden) : () => true;
-    const extensions = [input.extension ?? []].flat().map((one: string) => `.${one.replace(/^\./, "")}`);
-    const found: FoundEntry[] = [];
-    for await (const entry of findEntries(frame.files, {
-      path,
-      maxDepth,
-      showHidden,
-      respectGitignore,
-      signal: abortSignal,
-    })) {
-      if (isExcluded(entry.path)) continue;
-      if (entry.type !== "directory") {
-        if (dirsOnly || !isWanted(entry.path)) continue;
-        if (extensions.length > 0 && !extensions.some((one) => entry.name.endsWith(one))) continue;
-      }
-      found.push(entry);
-    }
-    const shown = input.pattern || extensions.length > 0 ? withoutEmpty(found) : found;
-    const lines = shown.map(({ name, type, depth }) => `${"\t".repeat(depth - 1)}${name}${MARKS[type]}`);
-    const directories = shown.filter(({ type }) => type === "directory").length;
-    return cutOutput(
-      `${path}: ${plural(directories, "directory", "directories")}, ${plural(shown.length - directories, "file", "files")}\n${lines.join("\n")}`,
-      frame.maxOutputTokens,
-    );
-  },
+  run: ({ files, system, maxOutputTokens }, input, { abortSignal }) =>
+    runScan(files, "list", { ...input, maxOutputTokens }, { system, signal: abortSignal }),
 };
 
 export const grepTool: WorkspaceTool<GrepInput> = {
@@ -86,28 +51,11 @@ export const grepTool: WorkspaceTool<GrepInput> = {
     },
   ),
   async run({ files, rules, system, maxOutputTokens }, input, { abortSignal }) {
-    const found = await grepFiles(files, input, {
+    const found = await searchText(files, input, {
       system,
       signal: abortSignal,
-      isSensitive: rules.isSensitive,
+      sensitive: rules.sensitive,
     });
     return cutOutput(showGrep(found), maxOutputTokens);
   },
 };
-
-const MARKS = { file: "", directory: "/", symlink: "@" } as const;
-
-/** Leaves out directories that have no wanted file in them. */
-function withoutEmpty(entries: readonly FoundEntry[]): FoundEntry[] {
-  const used = new Set<string>();
-  for (const { path, type } of entries) {
-    if (type === "directory") continue;
-    for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1))
-      used.add(path.slice(0, at));
-  }
-  return entries.filter(({ type, path }) => type !== "directory" || used.has(path));
-}
-
-function plural(count: number, one: string, many: string): string {
-  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
-}

@@ -32,12 +32,16 @@ export interface ToolFrame {
   sandbox: WorkspaceSandbox | undefined;
   processes: BackgroundProcesses;
   background: BackgroundProcessOptions;
+  /** Directories that the session was given, by their real paths. Absent outside a session. */
+  allowedPaths?: readonly string[] | undefined;
 }
 
 /** A tool of a workspace, before it gets its exposed name. */
 export interface WorkspaceTool<Input = unknown> {
-  /** The original name, which configuration refers to. */
+  /** The original name, which configuration refers to, without its prefix. */
   name: string;
+  /** Whether the model sees it as `mastra_workspace_<name>`. Default: true. */
+  hasPrefix?: boolean;
   description: string;
   category: ToolCategory;
   inputSchema: JsonSchema;

@@ -1,0 +1,143 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { CALLS } from "../storage/thread-tables.ts";
+import { InMemoryStorage } from "../storage/in-memory-storage.ts";
+import type { Commit, CommitOptions, Write } from "../storage/storage.ts";
+import { scratch } from "../workspace/__fixtures__/scratch.ts";
+import { grantablePath } from "../workspace/contained/grantable-path.ts";
+import { Workspace } from "../workspace/workspace.ts";
+import { call, controllerWith, Listener } from "./__fixtures__/controller-with.ts";
+import { SESSION_DOMAIN } from "./session-domain.ts";
+
+const open = { id: "s", ownerId: "o" };
+
+/** Remembers the tables of each commit. */
+class NotedStorage extends InMemoryStorage {
+  readonly commits: string[][] = [];
+
+  override commit(writes: readonly Write[], options?: CommitOptions): ReturnType<InMemoryStorage["commit"]> {
+    this.commits.push(writes.map(({ table }) => table.name));
+    return super.commit(writes, options);
+  }
+
+  override commitAll(commits: readonly Commit[]): ReturnType<InMemoryStorage["commitAll"]> {
+    for (const { writes } of commits) this.commits.push(writes.map(({ table }) => table.name));
+    return super.commitAll(commits);
+  }
+}
+
+describe("a session that asks for a directory", () => {
+  const read = (path: string) => call("mastra_workspace_read_file", { path });
+
+  function scene(answers: Parameters<typeof controllerWith>[0]) {
+    const { files } = scratch();
+    const storage = new NotedStorage();
+    const workspace = new Workspace({ filesystem: files });
+    const state = { yolo: true };
+    const made = controllerWith(answers, { workspace, storage, initialState: state });
+    return { ...made, storage };
+  }
+
+  it("gets it for itself alone, with the decision, and keeps it", async () => {
+    const { outside } = scratch();
+    const link = join(outside, "..", "link");
+    symlinkSync(outside, link);
+    const secret = join(outside, "secret.txt");
+    const { controller, model, storage } = scene([
+      read(secret),
+      call("request_access", { path: link, reason: "To compare." }),
+      read(secret),
+      "Done.",
+      read(secret),
+      "Not here.",
+    ]);
+    const session = await controller.createSession(open);
+    const listener = new Listener(session);
+    await session.sendMessage({ content: "Go" });
+    expect(listener.all("tool_suspended")).toMatchObject([
+      { suspendPayload: { kind: "sandbox_access_request", path: outside, reason: "To compare." } },
+    ]);
+    expect(JSON.stringify(model.calls[1]!.prompt)).toContain("not found");
+    await session.respondToToolSuspension({ resumeData: { granted: true } });
+    await expect.poll(() => model.calls.length).toBe(4);
+    expect(JSON.stringify(model.calls[3]!.prompt)).toContain("1\\tsecret");
+    expect(session.state.get()["sandboxAllowedPaths"]).toEqual([outside]);
+    const together = storage.commits.filter((tables) => tables.includes(CALLS.name));
+    expect(together.some((tables) => tables.includes(SESSION_DOMAIN.tables[0]!.name))).toBe(true);
+    const other = await controller.createSession({ ...open, id: "other", resourceId: "other" });
+    await other.sendMessage({ content: "Go" });
+    expect(JSON.stringify(model.calls.at(-1)!.prompt)).not.toContain("1\\tsecret");
+  });
+
+  it("does not get it if the answer is no", async () => {
+    const { outside } = scratch();
+    const { controller, model } = scene([
+      call("request_access", { path: outside, reason: "Why not." }),
+      read(join(outside, "secret.txt")),
+      "Done.",
+    ]);
+    const session = await controller.createSession(open);
+    await session.sendMessage({ content: "Go" });
+    await session.respondToToolSuspension({ resumeData: "no" });
+    await expect.poll(() => model.calls.length).toBe(3);
+    expect(JSON.stringify(model.calls[2]!.prompt)).not.toContain("1\\tsecret");
+    expect(session.state.get()["sandboxAllowedPaths"]).toBeUndefined();
+  });
+
+  it("cannot ask for the system, a home, keys, or what contains the workspace", () => {
+    const { root, outside } = scratch();
+    const home = join(outside, "home");
+    mkdirSync(join(home, ".ssh"), { recursive: true });
+    mkdirSync(join(home, "project"));
+    symlinkSync("/etc", join(outside, "etc"));
+    for (const path of [
+      "/",
+      "/etc",
+      "/usr/lib",
+      "/tmp",
+      home,
+      outside,
+      join(home, ".ssh"),
+      join(outside, "etc"),
+    ])
+      expect(() => grantablePath(path, root, home), path).toThrow("access cannot be requested");
+    expect(() => grantablePath(join(root, ".."), root, home)).toThrow("access cannot be requested");
+    expect(() => grantablePath("project", root, home)).toThrow("absolute path");
+    expect(() => grantablePath("/no/such/place", root, home)).toThrow("no such directory");
+    expect(grantablePath(join(home, "project"), root, home)).toBe(join(home, "project"));
+  });
+});
+
+describe("files that a workspace changed in a session", () => {
+  it("are listed from its changes, under any name of the tools, which keep their categories", async () => {
+    const { files, root } = scratch();
+    writeFileSync(join(root, "old.txt"), "");
+    const workspace = new Workspace({
+      filesystem: files,
+      tools: { mastra_workspace_write_file: { name: "put" }, mastra_workspace_delete: { name: "drop" } },
+    });
+    const { controller, model, storage } = controllerWith(
+      [
+        call("put", { path: "a.txt", content: "a" }),
+        call("drop", { path: "old.txt" }),
+        call("put", { path: "../b.txt", content: "b" }),
+        "Done.",
+      ],
+      { workspace, toolCategoryResolver: undefined as never },
+    );
+    const session = await controller.createSession(open);
+    await session.permissions.setForCategory({ category: "edit", policy: "allow" });
+    await session.sendMessage({ content: "Go" });
+    expect(model.calls).toHaveLength(4);
+    const { modifiedFiles } = session.displayState.get();
+    expect([...modifiedFiles].map(([path, { operations }]) => [path, operations])).toEqual([
+      ["a.txt", ["create"]],
+      ["old.txt", ["delete"]],
+    ]);
+    const elsewhere = await controllerWith([], { storage }).controller.createSession(open);
+    expect(elsewhere.displayState.get().modifiedFiles).toEqual(modifiedFiles);
+    const changes = await workspace.changes();
+    expect(changes.map(({ path }) => path)).toEqual(["a.txt", "old.txt"]);
+  });
+});

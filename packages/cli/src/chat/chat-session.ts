@@ -50,7 +50,7 @@ export interface ChatSession {
 }
 
 /** What a chat needs of a workspace. */
-export interface ChatWorkspace {
+interface ChatWorkspace {
   /** What the calls of a thread changed, oldest first. */
   changes(filter: { threadId: string }): Promise<StoredChange[]>;
   /** Puts back what a call changed. */

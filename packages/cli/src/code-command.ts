@@ -49,6 +49,7 @@ export async function runCodeCommand(given: string, flags: CodeFlags): Promise<n
         ? "Run `selvedge code` again to continue this session."
         : "Nothing of this session is stored.",
       workspace: {
+        bounds: `${bounds}.`,
         changes: (filter) => workspace.changes(filter),
         undo: (call) => workspace.undo(call),
         read: async (path) => {

@@ -55,6 +55,8 @@ interface ChatWorkspace {
   changes(filter: { threadId: string }): Promise<StoredChange[]>;
   /** Puts back what a call changed. */
   undo(call: { toolCallId: string }): Promise<StoredChange>;
+  /** What bounds commands. */
+  bounds: string;
   /** The text of a file; empty if there is none. */
   read(path: string): Promise<string>;
 }

@@ -72,7 +72,7 @@ export class Chat {
 
   /** The first one is answered next. */
   get questions(): Question[] {
-    return questionsOf(this.display).filter(
+    return questionsOf(this.display, this.open.workspace?.bounds).filter(
       ({ toolCallId }) => !this.#answered.has(toolCallId) && !this.#previews.has(toolCallId),
     );
   }

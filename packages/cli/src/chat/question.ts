@@ -31,14 +31,21 @@ const HINTS: Readonly<Record<Question["kind"], string>> = {
 };
 
 /** What waits for a person, the oldest first. */
-export function questionsOf({
-  pendingApprovals,
-  pendingSuspensions,
-}: Pick<AgentControllerDisplayState, "pendingApprovals" | "pendingSuspensions">): Question[] {
+export function questionsOf(
+  {
+    pendingApprovals,
+    pendingSuspensions,
+  }: Pick<AgentControllerDisplayState, "pendingApprovals" | "pendingSuspensions">,
+  bounds?: string,
+): Question[] {
   const approvals = [...pendingApprovals.values()].map(
     ({ toolCallId, toolName, args, reason, parentToolCallId }): Question => {
       const isOwn = parentToolCallId === undefined;
-      const text = approvalText(oneLine(toolName), Object(args) as Record<string, unknown>, reason, isOwn);
+      const given = Object(args) as Record<string, unknown>;
+      // A call for more access says itself what bounds it.
+      const why =
+        given["access"] === undefined || given["access"] === "sandbox" ? (bounds ?? reason) : reason;
+      const text = approvalText(oneLine(toolName), given, why, isOwn);
       return { ...NO_OPTIONS, toolCallId, kind: "approval", text, isOwn, hint: HINTS.approval };
     },
   );

@@ -73,17 +73,16 @@ describe("codeController", () => {
   });
 
   it.each([
-    ["write_file", { path: "a", content: "" }, undefined],
-    ["delete", { path: "README.md" }, undefined],
-    ["execute_command", { command: "true" }, /^Commands run /],
-    ["read_file", { path: ".env" }, undefined],
-    ["read_file", { path: "config/prod.env.local" }, undefined],
-  ])("asks before %s %j", async (toolName, input, reason) => {
+    ["write_file", { path: "a", content: "" }],
+    ["delete", { path: "README.md" }],
+    ["execute_command", { command: "true" }],
+    ["read_file", { path: ".env" }],
+    ["read_file", { path: "config/prod.env.local" }],
+  ])("asks before %s %j", async (toolName, input) => {
     const { session } = await open(await newFolder(), { script: [{ toolCalls: [{ toolName, input }] }] });
     await session.steer({ content: "go" });
     const asked = () => session.displayState.get().pendingApproval;
     await expect.poll(asked).toMatchObject({ toolName, args: input });
-    if (reason) expect(asked()?.reason).toMatch(reason);
   });
 
   it("reads other files without asking", async () => {

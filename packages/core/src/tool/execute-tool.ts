@@ -331,9 +331,8 @@ async function permissionFor(
     if (rule?.decision === "deny") return rule;
     const itself = await ownPermission(tool, input, requestContext);
     if (!rule || itself.always) return itself;
-    // Whoever is asked sees what the tool says about the call, such as what bounds a command.
-    const { reason = rule.reason } = itself;
-    return rule.decision === "ask" && reason !== undefined ? { ...rule, reason } : rule;
+    // Whoever is asked also sees what the tool says about the call.
+    return rule.decision === "ask" ? { ...itself, ...rule } : rule;
   } catch {
     return ASK;
   }

@@ -454,7 +454,7 @@ describe.skipIf("missing" in pty)("selvedge chat on a terminal", () => {
     await terminal.shows("You said: be quick");
     terminal.type("edit\r");
     await terminal.shows(/ {2}- two\n {2}\+ 2\n/);
-    await terminal.shows('Allow edit_file {"path":"a.txt"');
+    await terminal.shows("Allow edit_file to change a.txt?");
     terminal.type("y\r");
     await terminal.shows('← {"edited":"a.txt"}');
     terminal.type("pick\r");

@@ -101,7 +101,7 @@ describe.concurrent("selvedge chat", () => {
 
 describe.concurrent("selvedge", () => {
   it("tells its version and its commands", async () => {
-    expect((await selvedge(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect((await selvedge(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+(?:-[\w.]+)?\n$/);
     expect((await selvedge(["--help"])).stdout).toContain("chat");
   });
 

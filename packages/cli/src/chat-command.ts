@@ -1,14 +1,11 @@
 import { existsSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Mastra } from "@selvedge/core";
 import { AgentError, errorMessage } from "@selvedge/core/errors";
-import { Chat } from "./chat/chat.ts";
 import type { OpenChat } from "./chat/chat-session.ts";
 import type { WantedChat } from "./chat/open-host-chat.ts";
-import { countOf } from "./count-of.ts";
+import { runChat } from "./chat/run-chat.ts";
 import { findDevAddress } from "./dev/dev-address.ts";
 import { findEntry } from "./dev/find-entry.ts";
-import { createStyle, wantsColor } from "./style.ts";
 
 export interface ChatFlags {
   model?: string;
@@ -26,40 +23,9 @@ export interface ChatFlags {
   color: boolean;
 }
 
-/** How long what is under way may take to end when the person leaves. */
-const CLOSE_MS = 1000;
-
 /** `selvedge chat`: a session on the terminal of this process. It is one of this process, or of a server. */
 export async function runChatCommand(flags: ChatFlags): Promise<number> {
-  const { stdin, stdout, stderr, env } = process;
-  // The reader of a pipe may leave early, as `head` does.
-  stdout.on("error", () => process.exit(0));
-  const isTerminal = stdin.isTTY === true && stdout.isTTY === true;
-  const isPlain = !isTerminal || flags.plain === true || env["TERM"] === "dumb";
-  const open = await openChat(flags);
-  let exitCode = 1;
-  try {
-    const chat = new Chat(open);
-    const remembered = await chat.start();
-    const color = !flags.plain && flags.color && wantsColor(stdout, env);
-    const width = isTerminal ? stdout.columns || 80 : Infinity;
-    (isTerminal ? stdout : stderr).write(banner(open, remembered, width, color));
-    if (isPlain) {
-      const { runPlainChat } = await import("./chat/plain-chat.ts");
-      exitCode = await runPlainChat(chat, { input: stdin, output: stdout, isTerminal });
-    } else {
-      const { runTerminalChat } = await import("./chat/terminal/terminal-chat.ts");
-      await runTerminalChat(chat, { color });
-      stdout.write("Start the chat again to continue this session.\n");
-      exitCode = 0;
-    }
-    chat.stop();
-  } finally {
-    // A run that goes on is in the store, and the next process continues it: no one has to wait for its end.
-    const isClosed = await Promise.race([open.close().then(() => true), sleep(CLOSE_MS, false)]);
-    if (!isClosed) process.exit(exitCode);
-  }
-  return exitCode;
+  return runChat(await openChat(flags), flags);
 }
 
 async function openChat(flags: ChatFlags): Promise<OpenChat> {
@@ -99,27 +65,4 @@ async function loadProject(entry: string): Promise<Mastra> {
       { cause: error },
     );
   }
-}
-
-function banner({ name, about }: OpenChat, remembered: number, width: number, color: boolean): string {
-  const style = createStyle(color);
-  const messages = countOf(remembered, "message");
-  const notes = [
-    `${about[0]?.toUpperCase()}${about.slice(1)}.`,
-    ...(remembered > 0 ? [`Continuing the last conversation (${messages}). /new starts another.`] : []),
-    "/help lists the commands. Ctrl-C stops an answer.",
-  ];
-  const lines = notes.flatMap((note) => wrapWords(note, width)).map((line) => style.dim(line));
-  return `${[`${style.bold("Selvedge chat")} with ${style.bold(name)}`, ...lines].join("\n")}\n\n`;
-}
-
-function wrapWords(text: string, width: number): string[] {
-  const lines = [""];
-  for (const word of text.split(" ")) {
-    const line = lines.at(-1)!;
-    if (line === "") lines[lines.length - 1] = word;
-    else if (line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
 }

@@ -1,6 +1,7 @@
 import type { AskFlags } from "./ask-command.ts";
 import type { BuildFlags } from "./build-command.ts";
 import type { ChatFlags } from "./chat-command.ts";
+import type { CodeFlags } from "./code-command.ts";
 import type { CompactFlags } from "./compact-command.ts";
 import type { CreateFlags } from "./create-command.ts";
 import type { DevFlags } from "./dev-command.ts";
@@ -119,6 +120,18 @@ agent. --model and --storage apply to the demo agent, which --model selects.
 
 ${MODEL_HELP}`,
     run: async (_, flags) => (await import("./chat-command.ts")).runChatCommand(flags),
+  }),
+  command<CodeFlags>({
+    usage: "code [folder]",
+    summary: "Work on a folder with a coding agent in the terminal.",
+    options: [MODEL, ["--plain", "lines of text without escape sequences, for screen readers"], NO_COLOR],
+    help: `The folder is the current one by default. The first time, you are asked whether you trust it. Until
+you do, the agent only reads. Afterwards it asks before each change, with a diff, and before each
+command. /changes lists what it changed, and /undo takes it back. The conversation is stored in
+.selvedge in the folder and continues next time.
+
+${MODEL_HELP}`,
+    run: async ([folder = "."], flags) => (await import("./code-command.ts")).runCodeCommand(folder, flags),
   }),
   command<IndexFlags>({
     usage: "index <folder>",

@@ -1,8 +1,10 @@
 import type { PermissionPolicy, ToolCategory } from "@selvedge/core/agent-controller";
 import type { AgentControllerThread } from "@selvedge/protocol/session";
 import { AgentError } from "@selvedge/core/errors";
+import type { StoredChange } from "@selvedge/core/workspace";
 import type { Chat } from "./chat.ts";
 import { oneLine } from "./printable.ts";
+import { diffOf } from "./tool-call.ts";
 
 interface Completion {
   value: string;
@@ -112,6 +114,18 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
     summary: "show or change tool permissions",
     complete: async () => ["revoke", ...CATEGORIES].map((value) => ({ value })),
     run: runPermissions,
+  },
+  {
+    name: "changes",
+    usage: "[N]",
+    summary: "list the changes to files, or show one in full (in `selvedge code`)",
+    run: runChanges,
+  },
+  {
+    name: "undo",
+    usage: "[N]",
+    summary: "undo the last change to a file, or another (in `selvedge code`)",
+    run: runUndo,
   },
   {
     name: "yolo",
@@ -283,6 +297,49 @@ async function runPermissions(chat: Chat, text: string): Promise<void> {
     await permissions.setForCategory({ category: name as ToolCategory, policy: policy as PermissionPolicy });
   else await permissions.setForTool({ toolName: name, policy: policy as PermissionPolicy });
   return runPermissions(chat, "");
+}
+
+/** The changes of this conversation, oldest first; `undefined` without a workspace. */
+async function changesOf(chat: Chat): Promise<StoredChange[] | undefined> {
+  const threadId = chat.session.thread.getId();
+  if (!chat.open.workspace)
+    return chat.say("This session has no workspace. `selvedge code` opens one.") as undefined;
+  return threadId === null ? [] : chat.open.workspace.changes({ threadId });
+}
+
+async function runChanges(chat: Chat, word: string): Promise<void> {
+  const changes = await changesOf(chat);
+  if (!changes) return;
+  if (word !== "") {
+    const change = changes[Number(word) - 1];
+    return chat.say(change ? `${describe(change)}\n${change.diff ?? "There is no diff."}` : NO_CHANGE);
+  }
+  const lines = changes.flatMap((change, index) => [
+    `${index + 1}  ${describe(change)}`,
+    ...diffOf({ id: "", name: "", args: {}, status: "done", result: { diff: change.diff } }).map(
+      ({ sign, text }) => `     ${sign} ${text}`,
+    ),
+  ]);
+  list(chat, lines, "No files were changed in this conversation.");
+}
+
+async function runUndo(chat: Chat, word: string): Promise<void> {
+  const changes = await changesOf(chat);
+  if (!changes) return;
+  const last = changes.findLast(({ undoneAt }) => undoneAt === undefined);
+  const change =
+    word === ""
+      ? last
+      : changes.find(({ toolCallId }, index) => toolCallId === word || index + 1 === Number(word));
+  if (!change) return chat.say(word === "" ? "There is nothing to undo." : NO_CHANGE);
+  await chat.open.workspace!.undo(change);
+  chat.say(`Undone: ${describe(change)}`);
+}
+
+const NO_CHANGE = "There is no such change. /changes lists them.";
+
+function describe({ operation, path, added, removed, undoneAt }: StoredChange): string {
+  return `${operation} ${oneLine(path)} (+${added} -${removed})${undoneAt ? ", undone" : ""}`;
 }
 
 function list(chat: Chat, lines: readonly string[], empty: string = "Nothing."): void {

@@ -1,4 +1,5 @@
 import type { PermissionPolicy, ToolCategory } from "@selvedge/core/agent-controller";
+import type { StoredChange } from "@selvedge/core/workspace";
 import type {
   AgentControllerDisplayState,
   AgentControllerEventListener,
@@ -48,12 +49,30 @@ export interface ChatSession {
   respondToToolSuspension(answer: { toolCallId: string; resumeData: unknown }): Done;
 }
 
+/** What a chat needs of a workspace. */
+interface ChatWorkspace {
+  /** What the calls of a thread changed, oldest first. */
+  changes(filter: { threadId: string }): Promise<StoredChange[]>;
+  /** Puts back what a call changed. */
+  undo(call: { toolCallId: string }): Promise<StoredChange>;
+  /** What bounds commands. */
+  bounds: string;
+  /** The text of a file; empty if there is none. */
+  read(path: string): Promise<string>;
+}
+
 /** A session that is open for a chat. */
 export interface OpenChat {
   session: ChatSession;
   /** Whom one talks to, and where, in a few words. */
   name: string;
   about: string;
+  /** What stands before the name when the chat begins. */
+  heading?: string;
+  /** What is said when the person leaves. */
+  farewell?: string;
+  /** Present if the agent works on files here. */
+  workspace?: ChatWorkspace;
   modes(): Promise<{ id: string; description?: string | undefined }[]>;
   models(): Promise<{ id: string; hasApiKey?: boolean }[]>;
   /** Tells when the connection to a server breaks, and when it is there again. */

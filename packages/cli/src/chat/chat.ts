@@ -2,7 +2,10 @@ import { AgentError, errorMessage } from "@selvedge/core/errors";
 import type { AgentControllerDisplayState, AgentControllerEvent } from "@selvedge/protocol/session";
 import { runChatCommand } from "./chat-commands.ts";
 import type { ChatSession, OpenChat } from "./chat-session.ts";
+import { diffLines } from "@selvedge/protocol";
+import { printable } from "./printable.ts";
 import { type Question, questionsOf, readReply } from "./question.ts";
+import { patchLines } from "./tool-call.ts";
 import { textOf, Transcript } from "./transcript.ts";
 
 /** A message that was typed here and is not part of the conversation yet. */
@@ -48,6 +51,8 @@ export class Chat {
   /** Calls that were answered here and have not gone on yet. */
   readonly #answered = new Set<string>();
   readonly #told = new WeakSet<Error>();
+  /** Calls whose diff is being made. Nobody is asked about them before they can see it. */
+  readonly #previews = new Set<string>();
   #interruptedAt: number | undefined;
   #stored = 0;
   #unsubscribe: () => void = () => {};
@@ -67,7 +72,9 @@ export class Chat {
 
   /** The first one is answered next. */
   get questions(): Question[] {
-    return questionsOf(this.display).filter(({ toolCallId }) => !this.#answered.has(toolCallId));
+    return questionsOf(this.display, this.open.workspace?.bounds).filter(
+      ({ toolCallId }) => !this.#answered.has(toolCallId) && !this.#previews.has(toolCallId),
+    );
   }
 
   /** Something goes on, or is about to. */
@@ -243,6 +250,8 @@ export class Chat {
   #follow(event: AgentControllerEvent): void {
     this.transcript.take(event);
     switch (event.type) {
+      case "tool_approval_required":
+        return this.#preview(event);
       case "tool_end":
         this.#answered.delete(event.toolCallId);
         return;
@@ -250,6 +259,8 @@ export class Chat {
         // The terminal that gave the second answer says so itself.
         if (AgentError.is(event.error, "already-decided")) return;
         if (AgentError.is(event.error, "not-found") && this.#answered.size > 0) return;
+        return this.fail(event.error);
+      case "workspace_error":
         return this.fail(event.error);
       case "info":
         return this.say(event.message);
@@ -305,8 +316,33 @@ export class Chat {
     const { currentMessage, queuedFollowUps } = this.display;
     this.#stored = messages.length;
     this.transcript.load(messages, currentMessage);
+    for (const approval of this.display.pendingApprovals.values()) this.#preview(approval);
+    await this.#loadChanges(threadId);
     if (queuedFollowUps > 0) await this.queue();
     this.onChange();
+  }
+
+  /** A call that writes a whole file shows how the file changes. */
+  #preview({ toolCallId, args }: { toolCallId: string; args: unknown }): void {
+    const { path, content } = Object(args) as { path?: unknown; content?: unknown };
+    const { workspace } = this.open;
+    if (!workspace || typeof path !== "string" || typeof content !== "string") return;
+    this.#previews.add(toolCallId);
+    void workspace
+      .read(path)
+      // A file that cannot be read is refused when the tool runs.
+      .catch(() => "")
+      .then((before) => {
+        this.transcript.diffs.set(toolCallId, diffLines(printable(before), printable(content)));
+        this.#previews.delete(toolCallId);
+        this.onChange();
+      });
+  }
+
+  async #loadChanges(threadId: string | null): Promise<void> {
+    if (!this.open.workspace || threadId === null) return;
+    for (const { toolCallId, diff } of await this.open.workspace.changes({ threadId }))
+      if (diff !== undefined) this.transcript.diffs.set(toolCallId, patchLines(diff));
   }
 
   #refreshQueue(): void {

@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline";
+import type { DiffLine } from "@selvedge/protocol";
 import type { AgentControllerEvent } from "@selvedge/protocol/session";
 import type { Chat } from "./chat.ts";
 import { printable } from "./printable.ts";
@@ -100,6 +101,8 @@ class PlainChat {
       case "tool_decided":
         if (!event.approved) this.#declined.add(event.toolCallId);
         return;
+      case "shell_output":
+        return this.#put(printable(event.output));
       case "tool_end":
         if (this.#declined.delete(event.toolCallId)) return this.#line("← declined");
         return this.#line(`← ${event.isError ? "failed: " : ""}${describeResult(event.result)}`);
@@ -111,7 +114,11 @@ class PlainChat {
 
   #call(call: ShownCall): void {
     this.#line(`→ ${describeCall(call)}`);
-    for (const { sign, text } of diffOf(call)) this.#line(`  ${sign} ${text}`);
+    this.#diff(diffOf(call));
+  }
+
+  #diff(lines: readonly DiffLine[]): void {
+    for (const { sign, text } of lines) this.#line(`  ${sign} ${text}`);
   }
 
   /** Asks what is to be answered next, once. */
@@ -120,6 +127,8 @@ class PlainChat {
     if (question?.toolCallId === this.#asked) return;
     this.#asked = question?.toolCallId;
     if (!question) return;
+    const diff = this.#chat.transcript.diffs.get(question.toolCallId);
+    if (diff) this.#diff(diff);
     this.#line(question.text);
     question.options.forEach(({ label, description }, index) =>
       this.#line(`${index + 1}. ${printable(label)}${description ? `: ${description}` : ""}`),

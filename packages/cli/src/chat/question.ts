@@ -31,16 +31,21 @@ const HINTS: Readonly<Record<Question["kind"], string>> = {
 };
 
 /** What waits for a person, the oldest first. */
-export function questionsOf({
-  pendingApprovals,
-  pendingSuspensions,
-}: Pick<AgentControllerDisplayState, "pendingApprovals" | "pendingSuspensions">): Question[] {
+export function questionsOf(
+  {
+    pendingApprovals,
+    pendingSuspensions,
+  }: Pick<AgentControllerDisplayState, "pendingApprovals" | "pendingSuspensions">,
+  bounds?: string,
+): Question[] {
   const approvals = [...pendingApprovals.values()].map(
-    ({ toolCallId, toolName, args, parentToolCallId }): Question => {
-      const who = parentToolCallId === undefined ? "" : " (a subagent asks)";
-      // A person must be able to read what they allow.
-      const text = `Allow ${oneLine(toolName)} ${oneLine(JSON.stringify(args) ?? "", 2000)} to run?${who}`;
+    ({ toolCallId, toolName, args, reason, parentToolCallId }): Question => {
       const isOwn = parentToolCallId === undefined;
+      const given = Object(args) as Record<string, unknown>;
+      // A call for more access says itself what bounds it.
+      const why =
+        given["access"] === undefined || given["access"] === "sandbox" ? (bounds ?? reason) : reason;
+      const text = approvalText(oneLine(toolName), given, why, isOwn);
       return { ...NO_OPTIONS, toolCallId, kind: "approval", text, isOwn, hint: HINTS.approval };
     },
   );
@@ -49,6 +54,34 @@ export function questionsOf({
     isOwn: parentToolCallId === undefined,
   }));
   return [...approvals, ...suspensions];
+}
+
+/** A person must be able to read what they allow. The diff of an edit stands above, as a part of its call. */
+function approvalText(
+  tool: string,
+  args: Record<string, unknown>,
+  reason: string | undefined,
+  isOwn: boolean,
+): string {
+  const who = isOwn ? "" : " (a subagent asks)";
+  const { command, path, old_string, new_string, content, ...rest } = args;
+  const more = Object.keys(rest).length > 0 ? ` with ${json(rest)}` : "";
+  if (typeof command === "string" && path === undefined) {
+    // What a terminal cannot show as it is, is shown as JSON.
+    const shown = printable(command) === command ? command.split("\n") : [JSON.stringify(command)];
+    const lines = shown.map((line, index) => `${index === 0 ? "  $ " : "    "}${printable(line)}`);
+    return [`Allow ${tool} to run this${more}?${who}`, ...lines, ...(reason ? [printable(reason)] : [])].join(
+      "\n",
+    );
+  }
+  const isEdit = typeof new_string === "string" || (typeof content === "string" && old_string === undefined);
+  if (isOwn && isEdit && typeof path === "string")
+    return `Allow ${tool} to change ${oneLine(path, 500)}${more}?`;
+  return `Allow ${tool} ${json(args)} to run?${who}`;
+}
+
+function json(value: unknown): string {
+  return oneLine(JSON.stringify(value) ?? "", 2000);
 }
 
 const NO_OPTIONS: Pick<Question, "options" | "many"> = { options: [], many: false };

@@ -9,6 +9,8 @@ export interface ShownCall {
   args: unknown;
   status: "running" | "waiting" | "done" | "failed" | "stopped";
   result?: unknown;
+  /** What it changes, if that is known otherwise than from the call. */
+  diff?: readonly DiffLine[];
 }
 
 /** In one line: the tool, the arguments, and what came of it, with room for both. */
@@ -17,10 +19,35 @@ export function describeCall({ name, args, status, result }: ShownCall): string 
   if (status === "running") return called();
   if (status === "waiting") return `${called(SHORT)} · waiting for you`;
   if (status === "stopped") return `${called(SHORT)} · stopped`;
+  if (hasOutput(args, status, result)) return called();
   return `${called(SHORT)} → ${describeResult(result)}`;
 }
 
 const SHORT = 36;
+const OUTPUT_LINES = 8;
+
+/** The last lines of what a command printed. They stand below its call. */
+export function outputOf({ args, status, result }: ShownCall): string[] {
+  return hasOutput(args, status, result) ? lastLines(result as string) : [];
+}
+
+/** Whether a command ended with an exit code other than 0. */
+export function hasExitCode(args: unknown, result: unknown): boolean {
+  const { command } = Object(args) as { command?: unknown };
+  return typeof command === "string" && typeof result === "string" && /^Exit code: .+$(?![^])/m.test(result);
+}
+
+function hasOutput(args: unknown, status: ShownCall["status"], result: unknown): boolean {
+  const { command } = Object(args) as { command?: unknown };
+  const isText = typeof command === "string" && typeof result === "string";
+  return isText && (status === "done" || hasExitCode(args, result));
+}
+
+export function lastLines(output: string): string[] {
+  const lines = printable(output).trimEnd().split("\n");
+  const rest = lines.length - OUTPUT_LINES;
+  return rest <= 0 ? lines : [`… ${rest} more lines`, ...lines.slice(-OUTPUT_LINES)];
+}
 
 export function describeResult(result: unknown): string {
   const { content, tasks } = Object(result) as { content?: unknown; tasks?: unknown };
@@ -55,24 +82,25 @@ const AFTER = ["new_string", "newString", "new_str", "new_text", "newText"];
 const MAX_LINES = 40;
 
 /** What an edit changes, where the call or its result tells it. */
-export function diffOf({ args, result }: ShownCall): DiffLine[] {
-  const given = Object(args) as Record<string, unknown>;
-  const after = textAt(given, AFTER);
-  const patch =
-    textAt(Object(result) as Record<string, unknown>, ["diff", "patch"]) ?? textAt(given, ["diff", "patch"]);
-  const lines =
-    after !== undefined
-      ? diffLines(printable(textAt(given, BEFORE) ?? ""), printable(after))
-      : patch !== undefined
-        ? patchLines(printable(patch))
-        : [];
+export function diffOf({ args, result, diff }: ShownCall): readonly DiffLine[] {
+  const lines = diff ?? fromCall(args, result);
   const rest = lines.length - MAX_LINES;
   if (rest <= 0) return lines;
   return [...lines.slice(0, MAX_LINES), { sign: " ", text: `… ${rest} more lines` }];
 }
 
-function patchLines(patch: string): DiffLine[] {
-  return patch
+function fromCall(args: unknown, result: unknown): DiffLine[] {
+  const given = Object(args) as Record<string, unknown>;
+  const after = textAt(given, AFTER);
+  const patch =
+    textAt(Object(result) as Record<string, unknown>, ["diff", "patch"]) ?? textAt(given, ["diff", "patch"]);
+  if (after !== undefined) return diffLines(printable(textAt(given, BEFORE) ?? ""), printable(after));
+  return patch === undefined ? [] : patchLines(patch);
+}
+
+/** The lines of a unified diff. */
+export function patchLines(patch: string): DiffLine[] {
+  return printable(patch)
     .split("\n")
     .filter((line) => /^[-+ ]/.test(line) && !/^(---|\+\+\+) /.test(line))
     .map((line) => ({ sign: line[0] as DiffLine["sign"], text: line.slice(1) }));

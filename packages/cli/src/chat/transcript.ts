@@ -4,8 +4,9 @@ import type {
   AgentControllerMessage,
   AgentControllerMessageContent,
 } from "@selvedge/protocol/session";
+import type { DiffLine } from "@selvedge/protocol";
 import { oneLine, printable } from "./printable.ts";
-import type { ShownCall } from "./tool-call.ts";
+import { hasExitCode, type ShownCall } from "./tool-call.ts";
 
 /** A piece of a conversation, ready to be shown. */
 export type Block = (
@@ -35,11 +36,14 @@ type Waiting = Pick<AgentControllerDisplayState, "pendingApprovals" | "pendingSu
 export class Transcript {
   #entries: Entry[] = [];
   readonly #results = new Map<string, { result: unknown; isError: boolean }>();
+  /** What calls change, by their ids. */
+  readonly diffs: Map<string, readonly DiffLine[]> = new Map();
   #notes = 0;
 
   clear(): void {
     this.#entries = [];
     this.#results.clear();
+    this.diffs.clear();
   }
 
   /** Takes stored messages in, beside what has come meanwhile. */
@@ -169,13 +173,16 @@ export class Transcript {
     { pendingApprovals, pendingSuspensions }: Waiting,
   ): ShownCall {
     const answer = this.#results.get(id);
+    const diff = this.diffs.get(id);
+    const call = { id, name, args, ...(diff && { diff }) };
     if (answer) {
       const { result, isError } = answer;
-      const failed = isError || (Object(result) as { isError?: unknown }).isError === true;
-      return { id, name, args, status: failed ? "failed" : "done", result };
+      const { isError: saysSo } = Object(result) as { isError?: unknown };
+      const failed = isError || saysSo === true || hasExitCode(args, result);
+      return { ...call, status: failed ? "failed" : "done", result };
     }
     const waits = pendingApprovals.has(id) || pendingSuspensions.has(id);
-    return { id, name, args, status: waits ? "waiting" : isOpen ? "running" : "stopped" };
+    return { ...call, status: waits ? "waiting" : isOpen ? "running" : "stopped" };
   }
 }
 

@@ -2,6 +2,7 @@ import { type Component, Markdown, truncateToWidth, wrapTextWithAnsi } from "@ea
 import type { Chat } from "../chat.ts";
 import { oneLine, printable } from "../printable.ts";
 import type { Question } from "../question.ts";
+import { lastLines } from "../tool-call.ts";
 import type { Theme } from "./theme.ts";
 
 /** Which of a question's options are picked with the arrow keys. */
@@ -12,6 +13,9 @@ export interface Choice {
 
 /** A line of a message that waits is enough to know it by. */
 const PENDING_LINES = 3;
+
+/** Enough for the lines that are shown. */
+const MAX_OUTPUT = 8192;
 
 /** Between the conversation and the editor: what is being prepared, what was typed and waits, and what is asked. */
 export class LiveArea implements Component {
@@ -30,8 +34,10 @@ export class LiveArea implements Component {
     const { dim } = this.#theme;
     const { activeTools, activeSubagents } = this.#chat.display;
     const lines: string[] = [];
-    for (const { name, status } of activeTools.values())
+    for (const { name, status, shellOutput } of activeTools.values())
       if (status === "streaming_input") lines.push(dim(`… ${oneLine(name)}`));
+      else if (status === "running" && shellOutput)
+        lines.push(...lastLines(shellOutput.slice(-MAX_OUTPUT)).map((line) => dim(`  ${line}`)));
     for (const { agentType, task, textDelta, status } of activeSubagents.values())
       if (status === "running")
         lines.push(dim(`… ${oneLine(agentType)}: ${oneLine(textDelta.split("\n").at(-1) || task)}`));
@@ -57,7 +63,7 @@ export class LiveArea implements Component {
       kind === "plan" && isOwn
         ? [yellow("Approve this plan?")]
         : kind === "approval"
-          ? wrapTextWithAnsi(bold(yellow(text)), width)
+          ? approval(text, width, (line) => bold(yellow(line)))
           : new Markdown(text, 0, 0, markdown, undefined, { renderLatex: false }).render(width);
     const choices = options.flatMap(({ label, description }, index) => {
       const isHere = this.choice?.index === index;
@@ -70,4 +76,13 @@ export class LiveArea implements Component {
     const help = options.length > 0 ? `↑↓ to choose, ${keys}, or ${hint}` : hint;
     return [...asked, ...choices, ...wrapTextWithAnsi(dim(help), width)];
   }
+}
+
+/** The question stands out. What follows, such as a command, is shown as it is. */
+function approval(text: string, width: number, paint: (line: string) => string): string[] {
+  const [question = "", ...rest] = text.split("\n");
+  return [
+    ...wrapTextWithAnsi(paint(question), width),
+    ...rest.flatMap((line) => wrapTextWithAnsi(line, width)),
+  ];
 }

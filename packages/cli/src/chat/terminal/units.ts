@@ -1,7 +1,7 @@
 import { truncateToWidth, wrapTextWithAnsi } from "@earendil-works/pi-tui";
 import type { DiffLine } from "@selvedge/protocol";
 import { oneLine, printable } from "../printable.ts";
-import { describeCall, diffOf, type ShownCall } from "../tool-call.ts";
+import { describeCall, diffOf, outputOf, type ShownCall } from "../tool-call.ts";
 import type { Block } from "../transcript.ts";
 import { GrowingMarkdown } from "./growing-markdown.ts";
 import type { Theme } from "./theme.ts";
@@ -29,7 +29,7 @@ export class Units {
   readonly #theme: Theme;
   /** By the message, then by the block. */
   readonly #texts = new Map<string, Map<string, GrowingMarkdown>>();
-  readonly #diffs = new WeakMap<object, DiffLine[]>();
+  readonly #diffs = new WeakMap<object, readonly DiffLine[]>();
 
   constructor(theme: Theme) {
     this.#theme = theme;
@@ -94,6 +94,7 @@ export class Units {
         ...this.#diff(call).map(({ sign, text }) =>
           truncateToWidth({ "+": green, "-": red, " ": dim }[sign](`  ${sign} ${text}`), width, "…"),
         ),
+        ...outputOf(call).map((text) => truncateToWidth(dim(`  ${text}`), width, "…")),
       ],
       !isPlan,
     );
@@ -106,8 +107,9 @@ export class Units {
     return [...shown, line];
   }
 
-  #diff(call: ShownCall): DiffLine[] {
-    const made = Object(call.result ?? call.args) as object;
+  #diff(call: ShownCall): readonly DiffLine[] {
+    const { diff, result, args } = call;
+    const made = diff ?? (Object(typeof result === "object" ? (result ?? args) : args) as object);
     const known = this.#diffs.get(made) ?? diffOf(call);
     this.#diffs.set(made, known);
     return known;

@@ -85,6 +85,45 @@ describe("a session that asks for a directory", () => {
     expect(session.state.get()["sandboxAllowedPaths"]).toBeUndefined();
   });
 
+  it("does not get what could not be granted, nor what a link leads to, whoever wrote it to the state", async () => {
+    const { outside } = scratch();
+    const { files, root } = scratch();
+    const { controller, model } = controllerWith(
+      [
+        read("/etc/passwd"),
+        "Done.",
+        read(join(outside, "secret.txt")),
+        "Done.",
+        read(join(outside, "secret.txt")),
+        "Done.",
+      ],
+      { workspace: new Workspace({ filesystem: files }), initialState: { yolo: true } },
+    );
+    const session = await controller.createSession(open);
+    await session.state.set({ sandboxAllowedPaths: ["/"] } as never);
+    await session.sendMessage({ content: "Go" });
+    expect(JSON.stringify(model.calls.at(-1)!.prompt)).not.toContain("root:");
+    symlinkSync(outside, join(root, "x"));
+    await session.state.set({ sandboxAllowedPaths: [join(root, "x")] } as never);
+    await session.sendMessage({ content: "Go" });
+    expect(JSON.stringify(model.calls.at(-1)!.prompt)).not.toContain("1\\tsecret");
+    await session.state.set({ sandboxAllowedPaths: [outside] } as never);
+    await session.sendMessage({ content: "Go" });
+    expect(JSON.stringify(model.calls.at(-1)!.prompt)).toContain("1\\tsecret");
+  });
+
+  it("does not get anything where request_access is switched off", async () => {
+    const { outside } = scratch();
+    const { files } = scratch();
+    const workspace = new Workspace({ filesystem: files, tools: { request_access: { enabled: false } } });
+    const { controller, model } = controllerWith([read(join(outside, "secret.txt")), "Done."], {
+      workspace,
+      initialState: { yolo: true, sandboxAllowedPaths: [outside] },
+    });
+    await (await controller.createSession(open)).sendMessage({ content: "Go" });
+    expect(JSON.stringify(model.calls.at(-1)!.prompt)).not.toContain("1\\tsecret");
+  });
+
   it("cannot ask for the system, a home, keys, or what contains the workspace", () => {
     const { root, outside } = scratch();
     const home = join(outside, "home");

@@ -2,6 +2,7 @@ import { AgentError } from "../errors.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { System } from "../system.ts";
 import { createTool, type Tool, type ToolExecutionOptions, type ToolsInput } from "../tool/tool.ts";
+import { isGrantable } from "./contained/grantable-path.ts";
 import { fileIdentity, fileKey, pathWithoutLinks } from "./file-identity.ts";
 import { normalize } from "./find-entries.ts";
 import { PermissionError } from "./workspace-errors.ts";
@@ -134,13 +135,20 @@ export interface WorkspaceToolsSource {
 
 /** The tools of a workspace under their exposed names. */
 export async function workspaceTools(
-  source: WorkspaceToolsSource,
+  given: WorkspaceToolsSource,
   requestContext: RequestContext,
 ): Promise<ToolsInput> {
-  const { config, files, sandbox, search, skills } = source;
+  const { config, files, sandbox, search, skills } = given;
+  const context = { requestContext, workspace: given.workspace };
+  const isEnabled = (tool: WorkspaceTool) =>
+    decide(optionsOf(config, tool).enabled ?? config.enabled ?? true, context, false);
   const rules = await fileRules();
   const exposed: Record<string, Tool> = {};
-  const canAsk = source.allowedPaths !== undefined && files?.withAllowedPaths !== undefined;
+  const canAsk =
+    given.allowedPaths !== undefined &&
+    files?.withAllowedPaths !== undefined &&
+    (await isEnabled(requestAccessTool as WorkspaceTool));
+  const source = { ...given, allowedPaths: canAsk ? await usable(files, given.allowedPaths!) : undefined };
   const tools = [
     ...OWN_TOOLS.filter((tool) => (tool.needs === "sandbox" ? sandbox : files)).map((tool) =>
       search && tool.needs !== "sandbox" ? keepIndexed(tool, search) : tool,
@@ -151,10 +159,8 @@ export async function workspaceTools(
   ];
   for (const tool of tools) {
     if (files?.readOnly && !tool.readOnly) continue;
-    const own = optionsOf(config, tool);
-    const context = { requestContext, workspace: source.workspace };
-    if (!(await decide(own.enabled ?? config.enabled ?? true, context, false))) continue;
-    const name = own.name ?? originalName(tool);
+    if (!(await isEnabled(tool))) continue;
+    const name = optionsOf(config, tool).name ?? originalName(tool);
     if (Object.hasOwn(exposed, name)) {
       throw new AgentError(
         "invalid-argument",
@@ -164,6 +170,12 @@ export async function workspaceTools(
     exposed[name] = expose(tool, name, source, rules, requestContext);
   }
   return exposed;
+}
+
+/** Granted paths are kept where clients can write, so what could not be granted does not count. */
+async function usable(files: WorkspaceFilesystem, paths: readonly string[]): Promise<string[]> {
+  const root = (await files.realpath?.(".")) ?? "/";
+  return paths.filter((path) => isGrantable(path, root));
 }
 
 function expose(

@@ -225,7 +225,7 @@ async function permissionFor(
     // Nobody may be asked about a call that the rules may forbid.
     return { decision: "deny", reason: "The rules of this session could not be read. Try again later." };
   }
-  const { decision, reason } = decidePermission({
+  const { decision, reason, byCategory } = decidePermission({
     toolName,
     args,
     category: categoryOf(host.config, toolName, (tools as ToolsInput)[toolName]),
@@ -234,7 +234,8 @@ async function permissionFor(
     yolo: session?.state["yolo"] === true,
     exempt: exempt.has(toolName),
   });
-  return { decision, reason: decision === "deny" ? `Not allowed in this session: ${reason}.` : reason };
+  if (decision === "deny") return { decision, reason: `Not allowed in this session: ${reason}.` };
+  return { decision, reason, ...(byCategory && { byCategory }) };
 }
 
 type Alongside = (step: StepRecord) => Promise<StepAddition>;

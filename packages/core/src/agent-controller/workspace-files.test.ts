@@ -6,8 +6,9 @@ import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import type { Commit, CommitOptions, Write } from "../storage/storage.ts";
 import { scratch } from "../workspace/__fixtures__/scratch.ts";
 import { grantablePath } from "../workspace/contained/grantable-path.ts";
-import { Workspace } from "../workspace/workspace.ts";
+import { Workspace, type WorkspaceOptions } from "../workspace/workspace.ts";
 import { call, controllerWith, Listener } from "./__fixtures__/controller-with.ts";
+import type { Session } from "./session.ts";
 import { SESSION_DOMAIN } from "./session-domain.ts";
 
 const open = { id: "s", ownerId: "o" };
@@ -178,5 +179,44 @@ describe("files that a workspace changed in a session", () => {
     expect(elsewhere.displayState.get().modifiedFiles).toEqual(modifiedFiles);
     const changes = await workspace.changes();
     expect(changes.map(({ path }) => path)).toEqual(["a.txt", "old.txt"]);
+  });
+});
+
+describe("a session that allows a category", () => {
+  async function asked(name: string, input: object, tools: WorkspaceOptions["tools"] = {}) {
+    const { files, root } = scratch();
+    writeFileSync(join(root, ".env"), "TOKEN=hunter2\n");
+    writeFileSync(join(root, "plain.txt"), "plain");
+    const { controller } = controllerWith([call(`mastra_workspace_${name}`, input), "Done."], {
+      workspace: new Workspace({ filesystem: files, tools }),
+      toolCategoryResolver: undefined as never,
+    });
+    return async (allow: (session: Session) => Promise<void>) => {
+      const session = await controller.createSession(open);
+      const listener = new Listener(session);
+      await allow(session);
+      const asks = listener.until("tool_approval_required").then(() => true);
+      return Promise.race([asks, session.sendMessage({ content: "Go" }).then(() => false)]);
+    };
+  }
+  const byGrant = (session: Session) => session.permissions.grant({ categories: ["read", "edit"] });
+  const byRule = (session: Session) =>
+    session.permissions.setForCategory({ category: "read", policy: "allow" });
+  const secret = [`read_file`, { path: ".env" }] as const;
+
+  it("is still asked about secrets, and where the workspace requires approval", async () => {
+    expect(await (await asked("read_file", { path: "plain.txt" }))(byGrant)).toBe(false);
+    expect(await (await asked(...secret))(byGrant)).toBe(true);
+    expect(await (await asked(...secret))(byRule)).toBe(true);
+    const tools = { mastra_workspace_mkdir: { requireApproval: true } };
+    expect(await (await asked("mkdir", { path: "x" }, tools))(byGrant)).toBe(true);
+  });
+
+  it("is not asked if a rule names the tool, or if nobody is to be asked", async () => {
+    const toolName = "mastra_workspace_read_file";
+    const byName = (session: Session) => session.permissions.setForTool({ toolName, policy: "allow" });
+    expect(await (await asked(...secret))(byName)).toBe(false);
+    expect(await (await asked(...secret))((one) => one.permissions.grant({ tools: [toolName] }))).toBe(false);
+    expect(await (await asked(...secret))((one) => one.state.set({ yolo: true } as never))).toBe(false);
   });
 });

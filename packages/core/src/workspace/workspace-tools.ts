@@ -230,7 +230,7 @@ function expose(
       const said = typeof itself === "object" ? itself : undefined;
       if (asks === undefined || said?.always) return itself;
       const decision = (await decide(asks, { ...context, args }, true)) ? "ask" : "allow";
-      return said ? { ...said, decision } : decision === "ask";
+      return { ...said, decision, explicit: true };
     },
     ...(tool.showsMedia && {
       toModelOutput(output: unknown, call?: { toolCallId: string }) {

@@ -114,9 +114,9 @@ describe("the tools of a workspace", () => {
     const tools = (await workspace.tools()) as Record<string, Tool>;
     const asks = tools["mastra_workspace_read_file"]!.definition.requireApproval as (
       input: object,
-    ) => Promise<boolean>;
-    expect(await asks({ path: ".env" })).toBe(true);
-    expect(await asks({ path: "sub/../.env" })).toBe(true);
+    ) => Promise<unknown>;
+    expect(await asks({ path: ".env" })).toMatchObject({ decision: "ask" });
+    expect(await asks({ path: "sub/../.env" })).toMatchObject({ decision: "ask" });
     expect(await asks({ path: ".env.example" })).toBe(false);
     expect(await asks({ path: "a.ts" })).toBe(false);
     expect(await call("grep", { pattern: "KEY", includeHidden: true })).toContain("0 matches");

@@ -119,6 +119,11 @@ describe("the tools of a workspace", () => {
     expect(await asks({ path: "sub/../.env" })).toMatchObject({ decision: "ask" });
     expect(await asks({ path: ".env.example" })).toBe(false);
     expect(await asks({ path: "a.ts" })).toBe(false);
+    const edits = tools["mastra_workspace_edit_file"]!.definition.requireApproval as typeof asks;
+    expect(await edits({ path: ".env", old_string: "KEY=\nx", new_string: "" })).toMatchObject({
+      decision: "ask",
+    });
+    expect(await edits({ path: "a.ts", old_string: "a", new_string: "b" })).toBe(false);
     expect(await call("grep", { pattern: "KEY", includeHidden: true })).toContain("0 matches");
   });
 

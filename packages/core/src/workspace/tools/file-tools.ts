@@ -114,6 +114,8 @@ export const editFileTool: WorkspaceTool<{
     { path: PATH, old_string: { type: "string" }, new_string: { type: "string" } },
     { replace_all: { type: "boolean", default: false } },
   ),
+  // Its errors show lines of the file, and whether a text is in it.
+  asks: asksForSecret,
   async run(frame, input, options) {
     const { path, old_string, new_string, replace_all = false } = input;
     return makeChange(frame, options, path, {

@@ -1,6 +1,7 @@
 import type { JSONValue } from "@selvedge/protocol";
 import type { AgentConfig, RunAddress, RunProfile } from "../agent/agent-config.ts";
 import { type DynamicContext, resolveDynamic } from "../agent/dynamic.ts";
+import { emptyWorkspace } from "../agent/resolve-run.ts";
 import type { MastraBrowser } from "../browser/mastra-browser.ts";
 import type { Instructions } from "../message/system-message.ts";
 import type { ModelConfig } from "../model/model.ts";
@@ -15,7 +16,14 @@ import type { ToolPermission } from "../tool/tool-limits.ts";
 import type { ToolLike, ToolsInput } from "../tool/tool.ts";
 import { categoryOf } from "./categories.ts";
 import { defaultMode } from "./check-config.ts";
-import type { AgentControllerConfig, AgentControllerMode, AgentControllerSubagent } from "./config.ts";
+import type { InlineSkill } from "../workspace/skills/skill.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import type {
+  AgentControllerConfig,
+  AgentControllerMode,
+  AgentControllerSubagent,
+  AgentControllerWorkspace,
+} from "./config.ts";
 import { decidePermission, isDenied, type PermissionGrants, type PermissionRules } from "./permission.ts";
 import { fileKeeper } from "./modified-files.ts";
 import { tasksProcessor } from "./tasks-processor.ts";
@@ -49,7 +57,15 @@ export interface ControllerTools {
   builtIn: ToolsInput;
   own: ToolsInput;
   workspace: ToolsInput;
+  /** The workspace itself. */
+  files: AgentControllerWorkspace | undefined;
   browser: MastraBrowser | undefined;
+}
+
+/** What an agent brings along. A session without a workspace has that of its agent. */
+export interface AgentBelongings {
+  workspace?: AgentControllerWorkspace | undefined;
+  skills?: readonly InlineSkill[] | undefined;
 }
 
 /** What a controller lends to its runs. */
@@ -58,7 +74,7 @@ export interface ProfileHost {
   readonly storage: Storage;
   readonly system: System;
   session(id: string): Promise<StoredSession | undefined>;
-  toolsFor(run: RunAddress, ids: RunIds): Promise<ControllerTools>;
+  toolsFor(run: RunAddress, ids: RunIds, agent?: AgentBelongings): Promise<ControllerTools>;
   /** Puts what tools may want to know into the request context. */
   describe(run: RunAddress, ids: RunIds, session: StoredSession | undefined): Promise<void>;
 }
@@ -90,7 +106,7 @@ interface Made {
 }
 
 async function ofMode(
-  { config, storage, toolsFor }: ProfileHost,
+  { config, storage, system, toolsFor }: ProfileHost,
   run: RunAddress,
   ids: RunIds,
   session: StoredSession | undefined,
@@ -98,8 +114,15 @@ async function ofMode(
   const mode = modeOf(config, ids.modeId);
   const base: Partial<AgentConfig> = (mode.agent ?? config.agent)?.configuration ?? {};
   const context: DynamicContext = { requestContext: run.requestContext, runtimeContext: run.requestContext };
-  const { builtIn, own, workspace, ...live } = await toolsFor(run, ids);
-  const browser = live.browser ?? (base.browser && (await resolveDynamic(base.browser, context)));
+  const skills = base.skills && (await resolveDynamic(base.skills, context));
+  const ofAgent = base.workspace && (await resolveDynamic(base.workspace, context));
+  const { builtIn, own, workspace, files, ...live } = await toolsFor(run, ids, {
+    workspace: ofAgent ?? (skills?.length ? await emptyWorkspace(system) : undefined),
+    skills,
+  });
+  const described = files && "getInstructionsAsync" in files ? (files as Workspace) : undefined;
+  const browser =
+    live.browser ?? (base.browser ? await resolveDynamic(base.browser, context) : described?.browser);
   const allowed = { rules: rulesOf(session), grants: grantsOf(session) };
   const isOffered = ([name, tool]: [string, ToolLike]) =>
     !isDenied(name, categoryOf(config, name, tool), allowed);
@@ -120,13 +143,14 @@ async function ofMode(
   const defaults = base.defaultOptions && (await resolveDynamic(base.defaultOptions, context));
   const ownProcessors = base.inputProcessors && (await resolveDynamic(base.inputProcessors, context));
   const lane: Processor[] = "task_write" in tools ? [tasksProcessor(storage)] : [];
-  const { memory: _memory, ...rest } = withoutIdentity(base);
+  const { memory: _memory, workspace: _workspace, ...rest } = withoutIdentity(base);
   return {
     config: {
       ...rest,
       instructions: await instructionsOf(config, mode, base, context),
       model: modelOf(config, ids.modelId) ?? base.model!,
       tools,
+      ...(described && { workspace: described }),
       ...(browser && { browser }),
       inputProcessors: [...(ownProcessors ?? []), ...lane],
       defaultOptions: {

@@ -1,13 +1,17 @@
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { type Script, scriptedModel } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
+import { Agent } from "../agent/agent.ts";
+import type { AgentConfig } from "../agent/agent-config.ts";
 import { CALLS } from "../storage/thread-tables.ts";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import type { Commit, CommitOptions, Write } from "../storage/storage.ts";
 import { scratch } from "../workspace/__fixtures__/scratch.ts";
 import { grantablePath } from "../workspace/contained/grantable-path.ts";
+import { createSkill } from "../workspace/skills/create-skill.ts";
 import { Workspace, type WorkspaceOptions } from "../workspace/workspace.ts";
-import { call, controllerWith, Listener } from "./__fixtures__/controller-with.ts";
+import { call, controllerWith, Listener, systemOf, toolsOf } from "./__fixtures__/controller-with.ts";
 import type { Session } from "./session.ts";
 import { SESSION_DOMAIN } from "./session-domain.ts";
 
@@ -218,5 +222,57 @@ describe("a session that allows a category", () => {
     expect(await (await asked(...secret))(byName)).toBe(false);
     expect(await (await asked(...secret))((one) => one.permissions.grant({ tools: [toolName] }))).toBe(false);
     expect(await (await asked(...secret))((one) => one.state.set({ yolo: true } as never))).toBe(false);
+  });
+});
+
+describe("a session with skills and a workspace", () => {
+  function scene(script: Script, more: Parameters<typeof controllerWith>[1], own: Partial<AgentConfig> = {}) {
+    const model = scriptedModel(script);
+    const agent = new Agent({ name: "weaver", instructions: "Weave.", model, ...own }) as never;
+    const { controller } = controllerWith([], { agent, initialState: { yolo: true }, ...more });
+    return { controller, model };
+  }
+  const skills = [createSkill({ name: "sew", description: "Sews.", instructions: "Thread the needle." })];
+
+  it("lists and loads the skills of both, and starts one by its name", async () => {
+    const { files, root } = scratch();
+    mkdirSync(join(root, "skills/knit"), { recursive: true });
+    const text = "---\nname: knit\ndescription: Knits.\n---\nPurl two.\n";
+    writeFileSync(join(root, "skills/knit/SKILL.md"), text);
+    const { controller, model } = scene(
+      [call("skill", { name: "sew" }), call("skill", { name: "knit" }), "Done.", "Done."],
+      { workspace: new Workspace({ filesystem: files, skills: ["skills"] }) },
+      { skills },
+    );
+    const session = await controller.createSession(open);
+    await session.sendMessage({ content: "Go" });
+    expect(systemOf(model, 0)).toContain("paths are relative to the workspace root");
+    for (const name of ["sew", "knit"]) expect(systemOf(model, 0)).toContain(`<name>${name}</name>`);
+    for (const words of ["Thread the needle.", "Purl two."])
+      expect(JSON.stringify(model.calls[2]!.prompt)).toContain(words);
+    await session.sendMessage({ content: "/knit please" });
+    expect(JSON.stringify(model.calls.at(-1)!.prompt)).toContain("The user started the skill knit");
+  });
+
+  it("has the skills of its agent without a workspace, too", async () => {
+    const { controller, model } = scene([call("skill", { name: "sew" }), "Done."], {}, { skills });
+    await (await controller.createSession(open)).sendMessage({ content: "Go" });
+    expect(JSON.stringify(model.calls.at(-1)!.prompt)).toContain("Thread the needle.");
+  });
+
+  it("applies its rules to the workspace of its agent, under any name of the tools", async () => {
+    const { files, root } = scratch();
+    const tools = { mastra_workspace_write_file: { name: "put" } };
+    const { controller, model } = scene(
+      [call("put", { path: "a.txt", content: "x" }), "Done."],
+      { toolCategoryResolver: undefined as never },
+      { workspace: new Workspace({ filesystem: files, tools }) },
+    );
+    const session = await controller.createSession(open);
+    await session.permissions.setForCategory({ category: "edit", policy: "deny" });
+    await session.sendMessage({ content: "Go" });
+    expect(toolsOf(model, 0)).toContain("mastra_workspace_read_file");
+    expect(toolsOf(model, 0)).not.toContain("put");
+    expect(existsSync(join(root, "a.txt"))).toBe(false);
   });
 });

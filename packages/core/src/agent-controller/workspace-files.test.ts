@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Script, scriptedModel } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
@@ -127,6 +127,28 @@ describe("a session that asks for a directory", () => {
     });
     await (await controller.createSession(open)).sendMessage({ content: "Go" });
     expect(JSON.stringify(model.calls.at(-1)!.prompt)).not.toContain("1\\tsecret");
+  });
+
+  it("can undo what it changed there, and nothing is written elsewhere", async () => {
+    const { outside } = scratch();
+    const { files, root } = scratch();
+    const [gone, made] = [join(outside, "secret.txt"), join(outside, "made.txt")];
+    const workspace = new Workspace({ filesystem: files });
+    const { controller } = controllerWith(
+      [
+        call("mastra_workspace_delete", { path: gone }, "delete"),
+        call("mastra_workspace_write_file", { path: made, content: "made" }, "create"),
+        "Done.",
+      ],
+      { workspace, initialState: { yolo: true, sandboxAllowedPaths: [outside] } },
+    );
+    await (await controller.createSession(open)).sendMessage({ content: "Go" });
+    for (const toolCallId of ["delete", "create"])
+      await expect(workspace.undo({ toolCallId })).rejects.toMatchObject({ code: "conflict" });
+    expect([existsSync(gone), existsSync(made), readdirSync(root)]).toEqual([false, true, []]);
+    const allowedPaths = [outside];
+    for (const toolCallId of ["delete", "create"]) await workspace.undo({ toolCallId, allowedPaths });
+    expect([existsSync(gone), existsSync(made), readdirSync(root)]).toEqual([true, false, []]);
   });
 
   it("cannot ask for the system, a home, keys, or what contains the workspace", () => {

@@ -182,19 +182,18 @@ export class WorkspaceStore {
       ...(threadId !== undefined && { thread_id: threadId }),
       ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
     };
-    const rows = await this.#storage.select({
-      table: CHANGES,
-      where,
-      orderBy: [{ column: "created_at", direction: "desc" }],
-      limit: MAX_LISTED,
-    });
-    return rows.reverse().map(toChange);
+    return (await this.#newest(where, MAX_LISTED)).reverse().map(toChange);
   }
 
-  /** One change: the newest, if several threads have a call with this id. */
-  async change(root: string, toolCallId: string): Promise<StoredChange> {
-    const found = (await this.changes(root, { toolCallId })).at(-1);
-    if (found) return found;
+  #newest(where: Where<ChangeRow>, limit: number): Promise<ChangeRow[]> {
+    const orderBy = [{ column: "created_at", direction: "desc" }] as const;
+    return this.#storage.select({ table: CHANGES, where, orderBy, limit });
+  }
+
+  /** One change, and the file without links: the newest, if several threads have a call with this id. */
+  async change(root: string, toolCallId: string): Promise<{ change: StoredChange; file: string }> {
+    const [row] = await this.#newest({ root, tool_call_id: toolCallId }, 1);
+    if (row) return { change: toChange(row), file: row.file };
     throw new AgentError("not-found", `Tool call "${toolCallId}" changed no file of this workspace.`);
   }
 

@@ -81,6 +81,8 @@ interface ChangeFilter {
   toolCallId?: string;
   /** For a filesystem that depends on the request. */
   requestContext?: RequestContext | undefined;
+  /** Directories that a session was given. */
+  allowedPaths?: readonly string[] | undefined;
 }
 
 const LOCK_MS = 30_000;
@@ -284,20 +286,30 @@ export class Workspace {
     return store.changes(root, filter);
   }
 
-  /** Puts back what a call changed. Rejects with `conflict` if it has changed since. */
-  async undo({ toolCallId, requestContext }: ChangeFilter & { toolCallId: string }): Promise<StoredChange> {
-    const { store, root, files } = await this.#stored({ requestContext });
-    const change = await store.change(root, toolCallId);
+  /**
+   * Puts back what a call changed. Rejects with `conflict` if it has changed since. For a file in a directory that a
+   * session was given, pass that as `allowedPaths`.
+   */
+  async undo({ toolCallId, ...filter }: ChangeFilter & { toolCallId: string }): Promise<StoredChange> {
+    const { store, root, files, own } = await this.#stored(filter);
+    const { change, file } = await store.change(root, toolCallId);
     const key = await fileIdentity(files, change.path);
+    if (key !== file)
+      throw new AgentError(
+        "conflict",
+        `${change.path} cannot be put back: it leads to another file now. If a session was given its directory, pass that as allowedPaths.`,
+      );
     const undone = await this.#locks.run(key, LOCK_MS, () => undoChange(files, store, change));
-    await this.#search.of(files)?.noteChange(change.path);
+    await this.#search.of(own)?.noteChange(change.path);
     return undone;
   }
 
-  async #stored({ requestContext }: ChangeFilter): Promise<{
+  async #stored({ requestContext, allowedPaths }: ChangeFilter): Promise<{
     store: WorkspaceStore;
     root: string;
     files: WorkspaceFilesystem;
+    /** Without what a session was given. */
+    own: WorkspaceFilesystem;
   }> {
     if (!this.#storage) {
       throw new AgentError(
@@ -305,10 +317,11 @@ export class Workspace {
         `Workspace "${this.id}" knows no store. Pass it to an agent with a memory, or to a Mastra with a store.`,
       );
     }
-    const files = await this.resolveFilesystem(requestContext ? { requestContext } : {});
-    if (!files) throw new AgentError("not-supported", `Workspace "${this.id}" has no files.`);
+    const own = await this.resolveFilesystem(requestContext ? { requestContext } : {});
+    if (!own) throw new AgentError("not-supported", `Workspace "${this.id}" has no files.`);
+    const files = (allowedPaths && own.withAllowedPaths?.(allowedPaths)) ?? own;
     const { root } = await fileKey(this.#storedId, files, ".");
-    return { store: await this.#storage.domain(WORKSPACE_DOMAIN), root, files };
+    return { store: await this.#storage.domain(WORKSPACE_DOMAIN), root, files, own };
   }
 
   /** Adds a text to the index, or replaces it. No file is written. */

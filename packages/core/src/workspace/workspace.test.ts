@@ -127,6 +127,34 @@ describe("the tools of a workspace", () => {
     expect(await call("grep", { pattern: "KEY", includeHidden: true })).toContain("0 matches");
   });
 
+  it("list and search a directory by its absolute path, in the root and in an allowed path", async () => {
+    const { outside, root } = scratch();
+    mkdirSync(join(outside, "sub"));
+    mkdirSync(join(root, "sub"));
+    for (const [name, text] of [
+      [join(outside, ".gitignore"), "*.log\n/sub/left-out"],
+      [join(outside, "sub/found.txt"), "needle"],
+      [join(outside, "sub/left-out"), "needle"],
+      [join(outside, "a.log"), "needle"],
+      [join(root, "sub/own.txt"), "needle"],
+    ] as const)
+      writeFileSync(name, text);
+    const files = new LocalFilesystem({ basePath: root, allowedPaths: [outside] });
+    const tools = (await new Workspace({ filesystem: files }).tools()) as Record<string, Tool>;
+    const call = (name: string, context: object) =>
+      tools[`mastra_workspace_${name}`]!.execute({ context }) as Promise<string>;
+    const listed = await call("list_files", { path: outside });
+    expect(listed).toContain("found.txt");
+    expect(listed).not.toMatch(/a\.log|left-out/);
+    expect(await call("list_files", { path: join(root, "sub") })).toContain("own.txt");
+    const grep = (path: string) => call("grep", { path, pattern: "needle" });
+    expect(await grep(outside)).toMatch(/^1 match [^]*\/sub\/found\.txt:1:1/);
+    expect(await grep(`${outside}/**/*.txt`)).toContain("1 match ");
+    expect(await grep(`${root}/*/*.txt`)).toContain("1 match ");
+    expect(await grep(`/*.txt`)).toContain("0 matches");
+    expect(await grep(join(root, "sub"))).toContain("\nsub/own.txt:1:1");
+  });
+
   it("do not change files of Git", async () => {
     const { call, root } = scene();
     mkdirSync(join(root, ".git"));

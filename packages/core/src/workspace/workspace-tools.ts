@@ -271,14 +271,15 @@ async function withHooks(
 ): Promise<unknown> {
   const instead = await hooks.beforeToolCall?.(call);
   if (instead?.proceed === false) return instead.output;
+  let output: unknown;
   try {
-    const output = await run();
-    await hooks.afterToolCall?.({ ...call, output });
-    return output;
+    output = await run();
   } catch (error) {
     await hooks.afterToolCall?.({ ...call, error });
     throw error;
   }
+  await hooks.afterToolCall?.({ ...call, output });
+  return output;
 }
 
 function originalName({ name, hasPrefix = true }: WorkspaceTool): string {

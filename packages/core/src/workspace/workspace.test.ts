@@ -171,6 +171,17 @@ describe("the tools of a workspace", () => {
     expect(await call("read_file", { path: ".git/config" })).toContain("[core]");
   });
 
+  it("call a hook once, even if it throws", async () => {
+    const seen: unknown[] = [];
+    const afterToolCall = ({ output, error }: { output?: unknown; error?: unknown }) => {
+      seen.push(error ?? typeof output);
+      throw new Error("The hook failed.");
+    };
+    const { call } = scene({ tools: { hooks: { afterToolCall } } });
+    await expect(call("list_files", {})).rejects.toThrow("The hook failed.");
+    expect(seen).toEqual(["string"]);
+  });
+
   it("can be renamed, disabled and hooked; a read-only workspace has no tools that change files", async () => {
     const calls: unknown[] = [];
     const { workspace, root } = scene({

@@ -1,5 +1,6 @@
 import type { RunAddress, RunProfile } from "../agent/agent-config.ts";
 import { resolveDynamic } from "../agent/dynamic.ts";
+import { emptyWorkspace } from "../agent/resolve-run.ts";
 import type { MastraBrowser } from "../browser/mastra-browser.ts";
 import { AgentError } from "../errors.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
@@ -67,17 +68,19 @@ export class ControllerRuns {
     { fork }: RunIds,
     { workspace: ofAgent, skills: agentSkills = [] }: AgentBelongings = {},
   ): Promise<ControllerTools> {
-    const { config, mastra } = this.#host;
+    const { config, mastra, system } = this.#host;
+    const dynamic = { requestContext, runtimeContext: requestContext, mastra };
     const context = requestContext.get(CONTROLLER_KEY) as AgentControllerRequestContext;
-    const files = context.workspace ?? ofAgent;
+    const files: AgentControllerWorkspace | undefined =
+      context.workspace ??
+      (ofAgent && (await resolveDynamic(ofAgent, dynamic))) ??
+      (agentSkills.length > 0 ? await emptyWorkspace(system) : undefined);
     files?.useStorage?.(this.#host.storage);
     const allowedPaths = allowedPathsIn(context.state);
     const offered = files ? await files.tools({ requestContext, allowedPaths, agentSkills }) : {};
     // It is a question itself, so it needs no permission.
     const { request_access: ask, ...workspace } = offered;
-    const own =
-      config.tools &&
-      (await resolveDynamic(config.tools, { requestContext, runtimeContext: requestContext, mastra }));
+    const own = config.tools && (await resolveDynamic(config.tools, dynamic));
     const subagent = this.#subagentTool();
     const stub = fork && subagent ? withoutEffect(subagent) : subagent;
     const builtIn = { ...builtInTools(config, stub), ...(ask && { request_access: ask }) };

@@ -1,7 +1,6 @@
 import type { JSONValue } from "@selvedge/protocol";
 import type { AgentConfig, RunAddress, RunProfile } from "../agent/agent-config.ts";
 import { type DynamicContext, resolveDynamic } from "../agent/dynamic.ts";
-import { emptyWorkspace } from "../agent/resolve-run.ts";
 import type { MastraBrowser } from "../browser/mastra-browser.ts";
 import type { Instructions } from "../message/system-message.ts";
 import type { ModelConfig } from "../model/model.ts";
@@ -64,7 +63,7 @@ export interface ControllerTools {
 
 /** What an agent brings along. A session without a workspace has that of its agent. */
 export interface AgentBelongings {
-  workspace?: AgentControllerWorkspace | undefined;
+  workspace?: AgentConfig["workspace"] | undefined;
   skills?: readonly InlineSkill[] | undefined;
 }
 
@@ -106,7 +105,7 @@ interface Made {
 }
 
 async function ofMode(
-  { config, storage, system, toolsFor }: ProfileHost,
+  { config, storage, toolsFor }: ProfileHost,
   run: RunAddress,
   ids: RunIds,
   session: StoredSession | undefined,
@@ -115,9 +114,9 @@ async function ofMode(
   const base: Partial<AgentConfig> = (mode.agent ?? config.agent)?.configuration ?? {};
   const context: DynamicContext = { requestContext: run.requestContext, runtimeContext: run.requestContext };
   const skills = base.skills && (await resolveDynamic(base.skills, context));
-  const ofAgent = base.workspace && (await resolveDynamic(base.workspace, context));
+  const { workspace: ofAgent } = base;
   const { builtIn, own, workspace, files, ...live } = await toolsFor(run, ids, {
-    workspace: ofAgent ?? (skills?.length ? await emptyWorkspace(system) : undefined),
+    workspace: ofAgent,
     skills,
   });
   const described = files && "getInstructionsAsync" in files ? (files as Workspace) : undefined;

@@ -11,6 +11,7 @@ import type { Storage } from "../storage/storage.ts";
 import type { System } from "../system.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 import type { ThreadsConfig } from "../agent/agent-config.ts";
+import type { InlineSkill } from "../workspace/skills/skill.ts";
 import type { HeartbeatHandler } from "./heartbeats.ts";
 import type { AvailableModel, ModelGateway } from "./models.ts";
 import type { PermissionRules, ToolCategory } from "./permission.ts";
@@ -78,8 +79,12 @@ export interface AgentControllerWorkspace {
   readonly status: string;
   init(): Promise<void>;
   destroy?(): Promise<void>;
-  /** `allowedPaths`: directories that people gave to the session. */
-  tools(context: { requestContext: RequestContext; allowedPaths: readonly string[] }): Awaitable<ToolsInput>;
+  /** `allowedPaths`: directories that people gave to the session. `agentSkills`: those of its agent. */
+  tools(context: {
+    requestContext: RequestContext;
+    allowedPaths: readonly string[];
+    agentSkills: readonly InlineSkill[];
+  }): Awaitable<ToolsInput>;
   /** The store of the controller, where changes are kept. */
   useStorage?(storage: Storage): void;
 }

@@ -1,5 +1,6 @@
 import type { RunAddress, RunProfile } from "../agent/agent-config.ts";
 import { resolveDynamic } from "../agent/dynamic.ts";
+import { emptyWorkspace } from "../agent/resolve-run.ts";
 import type { MastraBrowser } from "../browser/mastra-browser.ts";
 import { AgentError } from "../errors.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
@@ -9,7 +10,7 @@ import type { Tool } from "../tool/tool.ts";
 import type { AgentControllerWorkspace } from "./config.ts";
 import type { ControllerHost } from "./controller-host.ts";
 import { type AgentControllerRequestContext, CONTROLLER_KEY, emitOnStream } from "./request-context.ts";
-import { type ControllerTools, profileOf, type RunIds } from "./run-profile.ts";
+import { type AgentBelongings, type ControllerTools, profileOf, type RunIds } from "./run-profile.ts";
 import type { StoredSession } from "./session-domain.ts";
 import { SessionRecord } from "./session-record.ts";
 import { subagentModel } from "./subagent-models.ts";
@@ -55,29 +56,36 @@ export class ControllerRuns {
         storage,
         system,
         session: async (id) => (await rows.find(id)) ?? undefined,
-        toolsFor: (address, ids) => this.#toolsFor(address, ids),
+        toolsFor: (address, ids, agent) => this.#toolsFor(address, ids, agent),
         describe: (address, ids, session) => this.#describe(address, ids, session),
       },
       isOurs ? { ...run, pinned } : run,
     );
   }
 
-  async #toolsFor({ requestContext }: RunAddress, { fork }: RunIds): Promise<ControllerTools> {
-    const { config, mastra } = this.#host;
+  async #toolsFor(
+    { requestContext }: RunAddress,
+    { fork }: RunIds,
+    { workspace: ofAgent, skills: agentSkills = [] }: AgentBelongings = {},
+  ): Promise<ControllerTools> {
+    const { config, mastra, system } = this.#host;
+    const dynamic = { requestContext, runtimeContext: requestContext, mastra };
     const context = requestContext.get(CONTROLLER_KEY) as AgentControllerRequestContext;
-    context.workspace?.useStorage?.(this.#host.storage);
+    const files: AgentControllerWorkspace | undefined =
+      context.workspace ??
+      (ofAgent && (await resolveDynamic(ofAgent, dynamic))) ??
+      (agentSkills.length > 0 ? await emptyWorkspace(system) : undefined);
+    files?.useStorage?.(this.#host.storage);
     const allowedPaths = allowedPathsIn(context.state);
-    const offered = context.workspace ? await context.workspace.tools({ requestContext, allowedPaths }) : {};
+    const offered = files ? await files.tools({ requestContext, allowedPaths, agentSkills }) : {};
     // It is a question itself, so it needs no permission.
     const { request_access: ask, ...workspace } = offered;
-    const own =
-      config.tools &&
-      (await resolveDynamic(config.tools, { requestContext, runtimeContext: requestContext, mastra }));
+    const own = config.tools && (await resolveDynamic(config.tools, dynamic));
     const subagent = this.#subagentTool();
     const stub = fork && subagent ? withoutEffect(subagent) : subagent;
     const builtIn = { ...builtInTools(config, stub), ...(ask && { request_access: ask }) };
     const browser = context.browser && "getTools" in context.browser ? context.browser : undefined;
-    return { builtIn, own: { ...own }, workspace, browser: browser as MastraBrowser | undefined };
+    return { builtIn, own: { ...own }, workspace, files, browser: browser as MastraBrowser | undefined };
   }
 
   #subagentTool(): Tool | undefined {

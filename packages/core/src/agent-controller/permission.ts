@@ -34,6 +34,8 @@ export interface PermissionRequest {
 export interface PermissionAnswer {
   decision: PermissionPolicy;
   reason: string;
+  /** A rule or a grant for the whole category gave it. */
+  byCategory?: boolean;
 }
 
 const CATEGORIES: ReadonlySet<string> = new Set<ToolCategory>(["read", "edit", "execute", "mcp", "other"]);
@@ -57,8 +59,9 @@ export function decidePermission(request: PermissionRequest): PermissionAnswer {
   if (ofCategory === "deny" && !rule && !granted) return answer("deny", `category "${category}"`);
   if (yolo) return answer("allow", "approvals are off in this session");
   if (rule) return answer(rule.policy, `rule "${rule.key}"`);
-  if (granted) return answer("allow", `${granted} was granted`);
-  if (ofCategory) return answer(ofCategory, `category "${category}"`);
+  const byCategory = !grants.tools.includes(toolName);
+  if (granted) return { ...answer("allow", `${granted} was granted`), byCategory };
+  if (ofCategory) return { ...answer(ofCategory, `category "${category}"`), byCategory };
   return answer("ask", `no rule for "${toolName}"`);
 }
 

@@ -15,7 +15,14 @@ import type { ToolPermission } from "../tool/tool-limits.ts";
 import type { ToolLike, ToolsInput } from "../tool/tool.ts";
 import { categoryOf } from "./categories.ts";
 import { defaultMode } from "./check-config.ts";
-import type { AgentControllerConfig, AgentControllerMode, AgentControllerSubagent } from "./config.ts";
+import type { InlineSkill } from "../workspace/skills/skill.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import type {
+  AgentControllerConfig,
+  AgentControllerMode,
+  AgentControllerSubagent,
+  AgentControllerWorkspace,
+} from "./config.ts";
 import { decidePermission, isDenied, type PermissionGrants, type PermissionRules } from "./permission.ts";
 import { fileKeeper } from "./modified-files.ts";
 import { tasksProcessor } from "./tasks-processor.ts";
@@ -49,7 +56,15 @@ export interface ControllerTools {
   builtIn: ToolsInput;
   own: ToolsInput;
   workspace: ToolsInput;
+  /** The workspace itself. */
+  files: AgentControllerWorkspace | undefined;
   browser: MastraBrowser | undefined;
+}
+
+/** What an agent brings along. A session without a workspace has that of its agent. */
+export interface AgentBelongings {
+  workspace?: AgentConfig["workspace"] | undefined;
+  skills?: readonly InlineSkill[] | undefined;
 }
 
 /** What a controller lends to its runs. */
@@ -58,7 +73,7 @@ export interface ProfileHost {
   readonly storage: Storage;
   readonly system: System;
   session(id: string): Promise<StoredSession | undefined>;
-  toolsFor(run: RunAddress, ids: RunIds): Promise<ControllerTools>;
+  toolsFor(run: RunAddress, ids: RunIds, agent?: AgentBelongings): Promise<ControllerTools>;
   /** Puts what tools may want to know into the request context. */
   describe(run: RunAddress, ids: RunIds, session: StoredSession | undefined): Promise<void>;
 }
@@ -98,8 +113,15 @@ async function ofMode(
   const mode = modeOf(config, ids.modeId);
   const base: Partial<AgentConfig> = (mode.agent ?? config.agent)?.configuration ?? {};
   const context: DynamicContext = { requestContext: run.requestContext, runtimeContext: run.requestContext };
-  const { builtIn, own, workspace, ...live } = await toolsFor(run, ids);
-  const browser = live.browser ?? (base.browser && (await resolveDynamic(base.browser, context)));
+  const skills = base.skills && (await resolveDynamic(base.skills, context));
+  const { workspace: ofAgent } = base;
+  const { builtIn, own, workspace, files, ...live } = await toolsFor(run, ids, {
+    workspace: ofAgent,
+    skills,
+  });
+  const described = files && "getInstructionsAsync" in files ? (files as Workspace) : undefined;
+  const browser =
+    live.browser ?? (base.browser ? await resolveDynamic(base.browser, context) : described?.browser);
   const allowed = { rules: rulesOf(session), grants: grantsOf(session) };
   const isOffered = ([name, tool]: [string, ToolLike]) =>
     !isDenied(name, categoryOf(config, name, tool), allowed);
@@ -120,13 +142,14 @@ async function ofMode(
   const defaults = base.defaultOptions && (await resolveDynamic(base.defaultOptions, context));
   const ownProcessors = base.inputProcessors && (await resolveDynamic(base.inputProcessors, context));
   const lane: Processor[] = "task_write" in tools ? [tasksProcessor(storage)] : [];
-  const { memory: _memory, ...rest } = withoutIdentity(base);
+  const { memory: _memory, workspace: _workspace, ...rest } = withoutIdentity(base);
   return {
     config: {
       ...rest,
       instructions: await instructionsOf(config, mode, base, context),
       model: modelOf(config, ids.modelId) ?? base.model!,
       tools,
+      ...(described && { workspace: described }),
       ...(browser && { browser }),
       inputProcessors: [...(ownProcessors ?? []), ...lane],
       defaultOptions: {
@@ -225,7 +248,7 @@ async function permissionFor(
     // Nobody may be asked about a call that the rules may forbid.
     return { decision: "deny", reason: "The rules of this session could not be read. Try again later." };
   }
-  const { decision, reason } = decidePermission({
+  const { decision, reason, byCategory } = decidePermission({
     toolName,
     args,
     category: categoryOf(host.config, toolName, (tools as ToolsInput)[toolName]),
@@ -234,7 +257,8 @@ async function permissionFor(
     yolo: session?.state["yolo"] === true,
     exempt: exempt.has(toolName),
   });
-  return { decision, reason: decision === "deny" ? `Not allowed in this session: ${reason}.` : reason };
+  if (decision === "deny") return { decision, reason: `Not allowed in this session: ${reason}.` };
+  return { decision, reason, ...(byCategory && { byCategory }) };
 }
 
 type Alongside = (step: StepRecord) => Promise<StepAddition>;

@@ -101,11 +101,8 @@ export async function resolveRun(
   const runId = options.runId ?? system.newId({ idType: "run", source: "agent", entityId: environment.id });
   const memory = await openMemory(environment, options, context, model, runId, start);
   workspace?.useStorage(memory?.storage);
-  const given = {
-    ...(await workspace?.tools(forWorkspace)),
-    // The tools of a session are those that its rules offer.
-    ...(config.profile ? undefined : browser?.getTools()),
-  };
+  // The tools of a session are those that its rules offer.
+  const given = config.profile ? {} : { ...(await workspace?.tools(forWorkspace)), ...browser?.getTools() };
   const tools = await collectTools(environment, config, options, context, memory, given);
   const telemetry = await openTelemetry(options.telemetry ?? environment.host?.telemetry);
   const skills = await workspace?.resolveSkills(forWorkspace);
@@ -413,7 +410,7 @@ function browserContext(browser: MastraBrowser | undefined, own: readonly Proces
 }
 
 /** For the skills of an agent without a workspace. Loaded on use: most agents have none. */
-async function emptyWorkspace(system: System): Promise<Workspace> {
+export async function emptyWorkspace(system: System): Promise<Workspace> {
   const { Workspace } = await import("../workspace/workspace.ts");
   return new Workspace({ skills: [], system });
 }

@@ -330,7 +330,8 @@ async function permissionFor(
     const rule = typeof said === "object" && said !== null ? known(said) : said ? ASK : undefined;
     if (rule?.decision === "deny") return rule;
     const itself = await ownPermission(tool, input, requestContext);
-    if (!rule || itself.always) return itself;
+    const isTooBroad = rule?.byCategory && itself.explicit && itself.decision === "ask";
+    if (!rule || itself.always || isTooBroad) return itself;
     // Whoever is asked also sees what the tool says about the call.
     return rule.decision === "ask" ? { ...itself, ...rule } : rule;
   } catch {

@@ -8,6 +8,10 @@ export interface ToolPermission {
   reason?: string;
   /** From a tool: it asks even if a rule of the run allows the call. */
   always?: boolean;
+  /** From a tool: it asks even if a rule allows all tools of its category. */
+  explicit?: boolean;
+  /** From a rule: it is about all tools of a category. */
+  byCategory?: boolean;
 }
 
 /**

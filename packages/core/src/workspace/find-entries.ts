@@ -13,7 +13,7 @@ export interface FindOptions {
   pause?: (() => void | Promise<void>) | undefined;
 }
 
-/** An entry below the start, with its path relative to the root. */
+/** An entry below the start, with its path relative to the root, or absolute in an allowed path. */
 export interface FoundEntry {
   path: string;
   name: string;
@@ -35,8 +35,11 @@ const MAX_DEPTH = 64;
  */
 export async function findEntries(source: ScanSource, options: FindOptions, visit: Visit): Promise<void> {
   const { maxDepth = MAX_DEPTH, showHidden = false, respectGitignore = true, pause } = options;
-  const start = normalize(options.path);
-  const rules = respectGitignore ? await rulesAbove(source, start) : new IgnoreRules();
+  const start = source.locate?.(options.path || ".") ?? normalize(options.path);
+  // An allowed path is a root of its own, and rules are about paths relative to their root.
+  const root = start.startsWith("/") ? `${start}/` : "";
+  const isBelowRoot = root === "";
+  const rules = respectGitignore && isBelowRoot ? await rulesAbove(source, start) : new IgnoreRules();
   const folder = await source.folder(start === "" ? "." : start);
   await enter(folder, start, rules, 1);
 
@@ -48,11 +51,12 @@ export async function findEntries(source: ScanSource, options: FindOptions, visi
   ): Promise<boolean | void> {
     try {
       const entries = (await folder.entries()).sort((a, b) => (a.name < b.name ? -1 : 1));
-      const rules = respectGitignore ? await rulesOf(folder, directory, entries, above) : above;
+      const inside = directory.slice(root.length);
+      const rules = respectGitignore ? await rulesOf(folder, inside, entries, above) : above;
       for (const { name, type } of entries) {
         if (name === ".git" || (!showHidden && name.startsWith("."))) continue;
         const path = directory === "" ? name : `${directory}/${name}`;
-        if (respectGitignore && rules.leavesOutEntry(path, type === "directory")) continue;
+        if (respectGitignore && rules.leavesOutEntry(path.slice(root.length), type === "directory")) continue;
         if (pause) await pause();
         const visited = visit({ path, name, type, depth }, folder);
         if (typeof visited === "object" ? await visited : visited) return true;

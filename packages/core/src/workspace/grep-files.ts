@@ -152,8 +152,9 @@ export async function findFiles(
 ): Promise<void> {
   const type = await typeOf(source, path);
   if (type === "directory" || type === undefined) {
-    const matches = type ? () => true : await globber(path, includeHidden);
-    const start = type ? path : startOf(path);
+    const glob = path.startsWith("/") ? located(source, path) : path;
+    const matches = type ? () => true : await globber(glob, includeHidden);
+    const start = type ? path : startOf(glob);
     return findEntries(source, { path: start, showHidden: includeHidden, pause }, (entry, folder) =>
       entry.type === "file" && matches(entry.path) ? visit(entry, folder) : false,
     );
@@ -164,6 +165,12 @@ export async function findFiles(
   } finally {
     folder.close();
   }
+}
+
+/** A glob that starts at a root, relative to the workspace's own. */
+function located(source: ScanSource, path: string): string {
+  const found = source.locate?.(path) ?? path;
+  return found.startsWith("/") ? found : `./${found}`;
 }
 
 /** What is at a path; `undefined` for a glob. */

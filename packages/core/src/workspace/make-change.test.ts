@@ -140,8 +140,8 @@ describe("rules for paths", () => {
     });
     await expect(write).rejects.toMatchObject({ code: "forbidden" });
     const read = tools["mastra_workspace_read_file"]!.definition;
-    const asks = read.requireApproval as (input: object) => Promise<boolean>;
-    expect(await asks({ path: "settings" })).toBe(true);
+    const asks = read.requireApproval as (input: object) => Promise<unknown>;
+    expect(await asks({ path: "settings" })).toMatchObject({ decision: "ask" });
     expect(await asks({ path: "alias/config" })).toBe(false);
   });
 });

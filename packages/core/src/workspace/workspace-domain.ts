@@ -182,22 +182,22 @@ export class WorkspaceStore {
       ...(threadId !== undefined && { thread_id: threadId }),
       ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
     };
-    const rows = await this.#storage.select({
-      table: CHANGES,
-      where,
-      orderBy: [{ column: "created_at", direction: "desc" }],
-      limit: MAX_LISTED,
-    });
-    return rows.reverse().map(toChange);
+    return (await this.#newest(where, MAX_LISTED)).reverse().map(toChange);
   }
 
-  /** One change: the newest, if several threads have a call with this id. */
+  #newest(where: Where<ChangeRow>, limit: number): Promise<ChangeRow[]> {
+    const orderBy = [{ column: "created_at", direction: "desc" }] as const;
+    return this.#storage.select({ table: CHANGES, where, orderBy, limit });
+  }
+
+  /** One change, and the file without links: the newest, if several threads have a call with this id. */
   async change(
     root: string,
     { toolCallId, threadId }: { toolCallId: string; threadId?: string | undefined },
-  ): Promise<StoredChange> {
-    const found = (await this.changes(root, { toolCallId, threadId })).at(-1);
-    if (found) return found;
+  ): Promise<{ change: StoredChange; file: string }> {
+    const where = { root, tool_call_id: toolCallId, ...(threadId !== undefined && { thread_id: threadId }) };
+    const [row] = await this.#newest(where, 1);
+    if (row) return { change: toChange(row), file: row.file };
     throw new AgentError(
       "not-found",
       `Tool call "${toolCallId}" did not change a file in this workspace. List the changes with workspace.changes().`,

@@ -2,6 +2,7 @@ import { AgentError } from "../errors.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { System } from "../system.ts";
 import { createTool, type Tool, type ToolExecutionOptions, type ToolsInput } from "../tool/tool.ts";
+import { isGrantable } from "./contained/grantable-path.ts";
 import { fileIdentity, fileKey, pathWithoutLinks } from "./file-identity.ts";
 import { fileRules, type FileRules, requireUnprotected } from "./file-rules.ts";
 import { type MediaFile, mediaFile, type MediaOptions } from "./media-file.ts";
@@ -132,13 +133,20 @@ export interface WorkspaceToolsSource {
 
 /** The tools of a workspace under their exposed names. */
 export async function workspaceTools(
-  source: WorkspaceToolsSource,
+  given: WorkspaceToolsSource,
   requestContext: RequestContext,
 ): Promise<ToolsInput> {
-  const { config, files, sandbox, search, skills } = source;
+  const { config, files, sandbox, search, skills } = given;
+  const context = { requestContext, workspace: given.workspace };
+  const isEnabled = (tool: WorkspaceTool) =>
+    decide(optionsOf(config, tool).enabled ?? config.enabled ?? true, context, false);
   const rules = await fileRules();
   const exposed: Record<string, Tool> = {};
-  const canAsk = source.allowedPaths !== undefined && files?.withAllowedPaths !== undefined;
+  const canAsk =
+    given.allowedPaths !== undefined &&
+    files?.withAllowedPaths !== undefined &&
+    (await isEnabled(requestAccessTool as WorkspaceTool));
+  const source = { ...given, allowedPaths: canAsk ? await usable(files, given.allowedPaths!) : undefined };
   const tools = [
     ...OWN_TOOLS.filter((tool) => (tool.needs === "sandbox" ? sandbox : files)).map((tool) =>
       search && tool.needs !== "sandbox" ? keepIndexed(tool, search) : tool,
@@ -149,10 +157,8 @@ export async function workspaceTools(
   ];
   for (const tool of tools) {
     if (files?.readOnly && !tool.readOnly) continue;
-    const own = optionsOf(config, tool);
-    const context = { requestContext, workspace: source.workspace };
-    if (!(await decide(own.enabled ?? config.enabled ?? true, context, false))) continue;
-    const name = own.name ?? originalName(tool);
+    if (!(await isEnabled(tool))) continue;
+    const name = optionsOf(config, tool).name ?? originalName(tool);
     if (Object.hasOwn(exposed, name)) {
       throw new AgentError(
         "invalid-argument",
@@ -162,6 +168,12 @@ export async function workspaceTools(
     exposed[name] = expose(tool, name, source, rules, requestContext);
   }
   return exposed;
+}
+
+/** Granted paths are kept where clients can write, so what could not be granted does not count. */
+async function usable(files: WorkspaceFilesystem, paths: readonly string[]): Promise<string[]> {
+  const root = (await files.realpath?.(".")) ?? "/";
+  return paths.filter((path) => isGrantable(path, root));
 }
 
 function expose(
@@ -213,7 +225,7 @@ function expose(
       const said = typeof itself === "object" ? itself : undefined;
       if (asks === undefined || said?.always) return itself;
       const decision = (await decide(asks, { ...context, args }, true)) ? "ask" : "allow";
-      return said ? { ...said, decision } : decision === "ask";
+      return { ...said, decision, explicit: true };
     },
     ...(tool.showsMedia && {
       toModelOutput(output: unknown, call?: { toolCallId: string }) {
@@ -254,14 +266,15 @@ async function withHooks(
 ): Promise<unknown> {
   const instead = await hooks.beforeToolCall?.(call);
   if (instead?.proceed === false) return instead.output;
+  let output: unknown;
   try {
-    const output = await run();
-    await hooks.afterToolCall?.({ ...call, output });
-    return output;
+    output = await run();
   } catch (error) {
     await hooks.afterToolCall?.({ ...call, error });
     throw error;
   }
+  await hooks.afterToolCall?.({ ...call, output });
+  return output;
 }
 
 function originalName({ name, hasPrefix = true }: WorkspaceTool): string {

@@ -114,12 +114,45 @@ describe("the tools of a workspace", () => {
     const tools = (await workspace.tools()) as Record<string, Tool>;
     const asks = tools["mastra_workspace_read_file"]!.definition.requireApproval as (
       input: object,
-    ) => Promise<boolean>;
-    expect(await asks({ path: ".env" })).toBe(true);
-    expect(await asks({ path: "sub/../.env" })).toBe(true);
+    ) => Promise<unknown>;
+    expect(await asks({ path: ".env" })).toMatchObject({ decision: "ask" });
+    expect(await asks({ path: "sub/../.env" })).toMatchObject({ decision: "ask" });
     expect(await asks({ path: ".env.example" })).toBe(false);
     expect(await asks({ path: "a.ts" })).toBe(false);
+    const edits = tools["mastra_workspace_edit_file"]!.definition.requireApproval as typeof asks;
+    expect(await edits({ path: ".env", old_string: "KEY=\nx", new_string: "" })).toMatchObject({
+      decision: "ask",
+    });
+    expect(await edits({ path: "a.ts", old_string: "a", new_string: "b" })).toBe(false);
     expect(await call("grep", { pattern: "KEY", includeHidden: true })).toContain("0 matches");
+  });
+
+  it("list and search a directory by its absolute path, in the root and in an allowed path", async () => {
+    const { outside, root } = scratch();
+    mkdirSync(join(outside, "sub"));
+    mkdirSync(join(root, "sub"));
+    for (const [name, text] of [
+      [join(outside, ".gitignore"), "*.log\n/sub/left-out"],
+      [join(outside, "sub/found.txt"), "needle"],
+      [join(outside, "sub/left-out"), "needle"],
+      [join(outside, "a.log"), "needle"],
+      [join(root, "sub/own.txt"), "needle"],
+    ] as const)
+      writeFileSync(name, text);
+    const files = new LocalFilesystem({ basePath: root, allowedPaths: [outside] });
+    const tools = (await new Workspace({ filesystem: files }).tools()) as Record<string, Tool>;
+    const call = (name: string, context: object) =>
+      tools[`mastra_workspace_${name}`]!.execute({ context }) as Promise<string>;
+    const listed = await call("list_files", { path: outside });
+    expect(listed).toContain("found.txt");
+    expect(listed).not.toMatch(/a\.log|left-out/);
+    expect(await call("list_files", { path: join(root, "sub") })).toContain("own.txt");
+    const grep = (path: string) => call("grep", { path, pattern: "needle" });
+    expect(await grep(outside)).toMatch(/^1 match [^]*\/sub\/found\.txt:1:1/);
+    expect(await grep(`${outside}/**/*.txt`)).toContain("1 match ");
+    expect(await grep(`${root}/*/*.txt`)).toContain("1 match ");
+    expect(await grep(`/*.txt`)).toContain("0 matches");
+    expect(await grep(join(root, "sub"))).toContain("\nsub/own.txt:1:1");
   });
 
   it("do not change files of Git", async () => {
@@ -136,6 +169,17 @@ describe("the tools of a workspace", () => {
       code: "forbidden",
     });
     expect(await call("read_file", { path: ".git/config" })).toContain("[core]");
+  });
+
+  it("call a hook once, even if it throws", async () => {
+    const seen: unknown[] = [];
+    const afterToolCall = ({ output, error }: { output?: unknown; error?: unknown }) => {
+      seen.push(error ?? typeof output);
+      throw new Error("The hook failed.");
+    };
+    const { call } = scene({ tools: { hooks: { afterToolCall } } });
+    await expect(call("list_files", {})).rejects.toThrow("The hook failed.");
+    expect(seen).toEqual(["string"]);
   });
 
   it("can be renamed, disabled and hooked; a read-only workspace has no tools that change files", async () => {

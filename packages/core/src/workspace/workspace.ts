@@ -83,6 +83,8 @@ interface ChangeFilter {
   toolCallId?: string;
   /** For a filesystem that depends on the request. */
   requestContext?: RequestContext | undefined;
+  /** Directories that a session was given. */
+  allowedPaths?: readonly string[] | undefined;
 }
 
 const LOCK_MS = 30_000;
@@ -283,11 +285,22 @@ export class Workspace {
     return store.changes(root, filter);
   }
 
-  /** Undoes the change of a call. Rejects with `conflict` if the path has changed since. */
+  /**
+   * Undoes the change of a call. Rejects with `conflict` if the path has changed since. For a file in a directory that a
+   * session was given, pass that as `allowedPaths`.
+   */
   async undo(call: ChangeFilter & { toolCallId: string }): Promise<StoredChange> {
-    const { store, root, files } = await this.#stored(call);
-    const change = await store.change(root, call);
-    return this.#change(files, change.path, () => undoChange(files, store, change));
+    const { store, root, files, own } = await this.#stored(call);
+    const { change, file } = await store.change(root, call);
+    const key = await fileIdentity(files, change.path);
+    if (key !== file)
+      throw new AgentError(
+        "conflict",
+        `${change.path} cannot be restored: it leads to another file now. If a session was given its directory, pass that as allowedPaths.`,
+      );
+    const undone = await this.#locks.run(key, LOCK_MS, () => undoChange(files, store, change));
+    await this.#search.of(own)?.noteChange(change.path);
+    return undone;
   }
 
   /** The files of a request for callers other than the tools. `secrets` lets them read those that the tools ask for. */
@@ -296,18 +309,12 @@ export class Workspace {
     return new GuardedFiles(files, {
       rules: await fileRules(),
       secrets: context.secrets ?? false,
-      change: (path, work) => this.#change(files, path, work),
+      change: async (path, work) => {
+        const result = await this.#locks.run(await fileIdentity(files, path), LOCK_MS, work);
+        await this.#search.of(files)?.noteChange(path);
+        return result;
+      },
     });
-  }
-
-  async #change<Result>(
-    files: WorkspaceFilesystem,
-    path: string,
-    work: () => Promise<Result>,
-  ): Promise<Result> {
-    const result = await this.#locks.run(await fileIdentity(files, path), LOCK_MS, work);
-    await this.#search.of(files)?.noteChange(path);
-    return result;
   }
 
   async #requireFiles(context: WorkspaceContext): Promise<WorkspaceFilesystem> {
@@ -319,10 +326,12 @@ export class Workspace {
     );
   }
 
-  async #stored({ requestContext }: ChangeFilter): Promise<{
+  async #stored({ requestContext, allowedPaths }: ChangeFilter): Promise<{
     store: WorkspaceStore;
     root: string;
     files: WorkspaceFilesystem;
+    /** Without what a session was given. */
+    own: WorkspaceFilesystem;
   }> {
     if (!this.#storage) {
       throw new AgentError(
@@ -330,9 +339,10 @@ export class Workspace {
         `Workspace "${this.id}" has no store. Pass it to an agent with memory or to a Mastra with storage, or call workspace.useStorage(storage).`,
       );
     }
-    const files = await this.#requireFiles(requestContext ? { requestContext } : {});
+    const own = await this.#requireFiles(requestContext ? { requestContext } : {});
+    const files = (allowedPaths && own.withAllowedPaths?.(allowedPaths)) ?? own;
     const { root } = await fileKey(this.#storedId, files, ".");
-    return { store: await this.#storage.domain(WORKSPACE_DOMAIN), root, files };
+    return { store: await this.#storage.domain(WORKSPACE_DOMAIN), root, files, own };
   }
 
   /** Adds a text to the index, or replaces it. No file is written. */

@@ -50,6 +50,15 @@ export function grantablePath(path: string, root: string, home: string = homedir
   return real;
 }
 
+/** Whether a directory that was granted may still be used: it can be granted, and no link has taken its place. */
+export function isGrantable(path: string, root: string): boolean {
+  try {
+    return grantablePath(path, root) === path;
+  } catch {
+    return false;
+  }
+}
+
 function realOf(path: string): string {
   try {
     return realDirectory(path);

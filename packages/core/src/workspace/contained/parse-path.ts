@@ -44,6 +44,12 @@ export function parsePath(
   return { root: Math.max(root, 0), names };
 }
 
+/** A path relative to the first root, or an absolute one in another root. */
+export function locatePath(path: string, roots: readonly string[]): string {
+  const { root, names } = parsePath(path, roots);
+  return (root === 0 ? names : [roots[root], ...names]).join("/");
+}
+
 /** Whether an absolute normalised path is a directory or lies below it. */
 export function isWithin(path: string, directory: string): boolean {
   return path === directory || path.startsWith(directory === "/" ? "/" : `${directory}/`);

@@ -3,6 +3,7 @@ import type { ScanSource } from "../scan/scan-source.ts";
 import { DirectoryNotFoundError } from "../workspace-errors.ts";
 import type { ScanRoots } from "../workspace-filesystem.ts";
 import { type Directory, openDirectory } from "./directory.ts";
+import { locatePath } from "./parse-path.ts";
 import { TreeFolder } from "./tree-folder.ts";
 import { codeOf, type Place, toPathError, walk } from "./walk.ts";
 
@@ -21,6 +22,7 @@ export function treeSource({ roots, refusesHardLinks }: ScanRoots): ScanSource {
     }
   };
   return {
+    locate: (path) => locatePath(path, roots),
     typeOf: (path) =>
       at(path, ({ name, path: entry }) =>
         name === undefined || lstatSync(entry).isDirectory() ? "directory" : "file",

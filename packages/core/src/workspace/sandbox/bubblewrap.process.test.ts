@@ -6,8 +6,9 @@ import type { AddressInfo } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { bubblewrapMissing, nap, processesWith, sandboxIn } from "./__fixtures__/sandbox.ts";
+import { LocalSandbox } from "./local-sandbox.ts";
 
 /** Seconds that no other command sleeps. */
 const NAP = nap();
@@ -96,6 +97,24 @@ describe.skipIf(missing)("a command in bubblewrap", () => {
       "echo x > f && git add f && git -c user.name=a -c user.email=b commit -qm x",
     );
     expect(exitCode).toBe(0);
+  });
+
+  it("cannot create them when another sandbox in the same directory has ended", async () => {
+    const { root, sandbox } = sandboxIn({ isolation: "bwrap" });
+    const other = new LocalSandbox({ workingDirectory: root, isolation: "bwrap", logger: false });
+    onTestFinished(() => other.destroy());
+    const until = (name: string) => `touch at-${name}; until [ -e ${name} ]; do sleep 0.01; done`;
+    const isAt = (name: string) =>
+      expect.poll(() => existsSync(join(root, `at-${name}`)), { timeout: 20_000 }).toBe(true);
+    const first = other.executeCommand(until("first"));
+    await isAt("first");
+    const second = sandbox.executeCommand(`${until("second")}; mkdir .git .git/hooks .selvedge .selvedge/x`);
+    await isAt("second");
+    writeFileSync(join(root, "first"), "");
+    await first;
+    writeFileSync(join(root, "second"), "");
+    expect((await second).stderr.match(/Read-only file system/g)).toHaveLength(2);
+    expect(readdirSync(root)).not.toContain(".git");
   });
 
   it("cannot create them where they are absent, and leaves no trace of that", async () => {

@@ -85,9 +85,13 @@ function systemDirectory(path: string): string[] {
 
 /** Directories that bubblewrap creates to put a mask on. Remove them when no command runs, if they are empty. */
 export function maskPoints(workingDirectory: string): string[] {
-  return [".git", ".selvedge"]
-    .map((name) => join(workingDirectory, name))
-    .filter((path) => kindOf(path) === undefined);
+  const git = join(workingDirectory, ".git");
+  const own = join(workingDirectory, ".selvedge");
+  return [
+    // An empty one is what a process that died left behind.
+    ...(["empty directory", undefined].includes(kindOf(git)) ? [git] : []),
+    ...(kindOf(own) === undefined ? [own] : []),
+  ];
 }
 
 /**

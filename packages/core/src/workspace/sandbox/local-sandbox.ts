@@ -13,7 +13,7 @@ import {
   makeDirectory,
   makeScratch,
   realPath,
-  removeIfEmpty,
+  removeIfUnused,
   removeScratch,
 } from "./machine.ts";
 import type {
@@ -266,7 +266,7 @@ export class LocalSandbox implements WorkspaceSandbox {
 
   #ended(): void {
     if (--this.#active > 0) return;
-    for (const path of this.#masks) removeIfEmpty(path);
+    for (const path of this.#masks) removeIfUnused(path);
     this.#masks.clear();
   }
 

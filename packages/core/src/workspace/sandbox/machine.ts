@@ -141,8 +141,17 @@ export function removeScratch(path: string): void {
   rmSync(path, { recursive: true, force: true });
 }
 
-export function removeIfEmpty(path: string): void {
-  attempt(() => rmdirSync(path));
+/** Removes an empty directory, unless a process has a mount on it: the mount would go with it. */
+export function removeIfUnused(path: string): void {
+  if (!hasMount(path)) attempt(() => rmdirSync(path));
+}
+
+/** Whether a process of this machine, in any namespace, has a mount at a path. */
+function hasMount(path: string): boolean {
+  if (process.platform !== "linux") return false;
+  const code = (char: string): string => `\\${char.charCodeAt(0).toString(8).padStart(3, "0")}`;
+  const field = ` ${path.replaceAll(/[ \t\n\\]/g, code)} `;
+  return pids().some((pid) => attempt(() => readFileSync(`/proc/${pid}/mountinfo`, "utf8"))?.includes(field));
 }
 
 function attempt<Value>(look: () => Value): Value | undefined {

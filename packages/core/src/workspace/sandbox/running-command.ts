@@ -13,7 +13,7 @@ import type { CommandResult, OutputStream, ProcessHandle } from "./workspace-san
 const KEPT_BYTES = 256 * 1024;
 
 export interface CommandCall {
-  /** Empty if the run has no thread. */
+  /** If the run has no thread, what else the process belongs to. */
   threadId: string;
   toolCallId: string;
   command: string;

@@ -1,4 +1,5 @@
 import { AgentError } from "../../errors.ts";
+import { locatePath } from "../contained/parse-path.ts";
 import type { FileEntry, WorkspaceFilesystem } from "../workspace-filesystem.ts";
 
 type Awaitable<Value> = Value | Promise<Value>;
@@ -29,11 +30,15 @@ export interface ScanSource {
   folder(path: string): Awaitable<ScanFolder>;
   /** Where a file is, after its links. */
   file(path: string): Awaitable<{ folder: ScanFolder; name: string }>;
+  /** A path relative to the root, or absolute in an allowed path. Without it, all paths are relative to the root. */
+  locate?(path: string): string;
 }
 
 /** Scans a filesystem through its interface. */
 export function filesystemSource(files: WorkspaceFilesystem): ScanSource {
+  const roots = files.scanRoots?.().roots;
   return {
+    ...(roots && { locate: (path: string) => locatePath(path, roots) }),
     typeOf: async (path) => (await files.stat(path)).type,
     folder: (path) => filesystemFolder(files, path),
     async file(path) {

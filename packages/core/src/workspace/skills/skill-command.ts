@@ -17,9 +17,7 @@ export class SkillCommand implements Processor {
   }
 
   async processInputStep({ messages, sendSignal }: ProcessInputStepArgs): Promise<void> {
-    const message = messages.findLast(
-      ({ role, content }) => role === "user" && !content.metadata?.["signal"],
-    );
+    const message = messages.findLast(isOfUser);
     const name = message && COMMAND.exec(textOf(message))?.[1];
     if (name === undefined || messages.some((one) => startedBy(one) === message!.id)) return;
     const listed = (await this.#skills.list()).filter((skill) => skill.name === name);
@@ -37,8 +35,18 @@ function textOf({ content }: StoredMessage): string {
   return content.parts.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
-/** The message that started a skill. */
-function startedBy({ content }: StoredMessage): unknown {
-  const signal = content.metadata?.["signal"] as Partial<SignalRecord> | undefined;
+/** In a session, what a user writes is a signal. */
+function isOfUser(message: StoredMessage): boolean {
+  const signal = signalOf(message);
+  return signal ? signal.type === "user" : message.role === "user";
+}
+
+function signalOf({ content }: StoredMessage): Partial<SignalRecord> | undefined {
+  return content.metadata?.["signal"] as Partial<SignalRecord> | undefined;
+}
+
+/** The message that a skill was started by. */
+function startedBy(message: StoredMessage): unknown {
+  const signal = signalOf(message);
   return signal?.attributes?.["type"] === SIGNAL ? signal.attributes["message"] : undefined;
 }

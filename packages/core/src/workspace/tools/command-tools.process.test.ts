@@ -318,6 +318,29 @@ describe("a background process", () => {
     await other.close();
   });
 
+  it("belongs to its run without a thread: another run cannot see or kill it", async () => {
+    const { files: filesystem, sandbox } = sandboxIn({ isolation: "none" });
+    const workspace = new Workspace({ filesystem, sandbox, tools: FREE });
+    const results = async (...calls: [string, object][]): Promise<string> => {
+      const script = calls.map(([name, input]) => ({
+        toolCalls: [{ toolName: `mastra_workspace_${name}`, input }],
+      }));
+      const model = scriptedModel([...script, "Done."]);
+      const agent = new Agent({ name: "runner", instructions: "", model, workspace });
+      await agent.generate("Go.");
+      return JSON.stringify(model.calls.at(-1)!.prompt);
+    };
+    const command = `echo mine; sleep ${NAP}9`;
+    const started = await results(["execute_command", { command, background: true }]);
+    const pid = /as process (\d+)/.exec(started)![1]!;
+    const said = await results(["get_process_output", { pid }], ["kill_process", { pid }]);
+    expect(said).toContain("This thread has no process");
+    expect(said).not.toMatch(/mine|was killed/);
+    expect(processesWith(`${NAP}9`)).toBeGreaterThan(0);
+    await workspace.destroy();
+    expect(processesWith(`${NAP}9`)).toBe(0);
+  });
+
   it("notifies its thread when it ends", async () => {
     const { say, storage } = scene([{ command: "sleep 0.2; exit 5", background: true }], {
       isolation: "none",

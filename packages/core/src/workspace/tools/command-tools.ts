@@ -4,7 +4,15 @@ import { describeIsolation } from "../sandbox/local-sandbox.ts";
 import { PROCESS_DOMAIN, type ProcessRow, type ProcessStore } from "../sandbox/process-domain.ts";
 import { RunningCommand } from "../sandbox/running-command.ts";
 import { OUTPUT_FOLDER, showOutput } from "../sandbox/show-output.ts";
-import { ending, type ExecuteInput, FOREGROUND_MS, longestWait, runCommand, within } from "./run-command.ts";
+import {
+  ending,
+  type ExecuteInput,
+  FOREGROUND_MS,
+  longestWait,
+  ownerOf,
+  runCommand,
+  within,
+} from "./run-command.ts";
 import { fields, type ToolFrame, type WorkspaceTool } from "./tool-frame.ts";
 
 const OUTPUT_TOKENS = 4000;
@@ -151,7 +159,7 @@ async function findProcess(
   pid: string,
   options: ToolExecutionOptions,
 ): Promise<RunningCommand | { row: ProcessRow; output: string; store: ProcessStore }> {
-  const { threadId = "" } = options;
+  const threadId = ownerOf(options);
   const running = frame.processes.get(threadId, pid);
   if (running) return running;
   const store = await storeOf(options);

@@ -12,6 +12,8 @@ import {
 import { describeChange, hashOf } from "../workspace-change.ts";
 import { makeChange, type PathState, type PlannedChange } from "../make-change.ts";
 import { normalize } from "../find-entries.ts";
+import type { FileRules } from "../file-rules.ts";
+import type { ToolPermission } from "../../tool/tool-limits.ts";
 import type { ToolExecutionOptions } from "../../tool/tool.ts";
 import { readStoredOutput } from "./command-tools.ts";
 import { fields, PATH, type ToolFrame, type WorkspaceTool } from "./tool-frame.ts";
@@ -44,7 +46,7 @@ export const readFileTool: WorkspaceTool<{
       encoding: { type: "string", enum: ENCODINGS, description: "Show the bytes in this encoding instead." },
     },
   ),
-  asks: ({ path }, rules) => rules.isSensitive(normalize(path)),
+  asks: asksForSecret,
   async run(frame, { path, offset = 1, limit, showLineNumbers = true, encoding }, call) {
     const output = await readStoredOutput(path, call);
     const bytes = output ?? ((await frame.files.readFile(path)) as Buffer);
@@ -111,6 +113,8 @@ export const editFileTool: WorkspaceTool<{
     { path: PATH, old_string: { type: "string" }, new_string: { type: "string" } },
     { replace_all: { type: "boolean", default: false } },
   ),
+  // Its errors show lines of the file, and whether a text is in it.
+  asks: asksForSecret,
   async run(frame, input, options) {
     const { path, old_string, new_string, replace_all = false } = input;
     return makeChange(frame, options, path, {
@@ -217,6 +221,17 @@ export const fileStatTool: WorkspaceTool<{ path: string }> = {
     }
   },
 };
+
+/** What a tool tells of a file with secrets, a person allows. */
+function asksForSecret({ path }: { path: string }, rules: FileRules): false | ToolPermission {
+  return (
+    rules.isSensitive(normalize(path)) && {
+      decision: "ask",
+      explicit: true,
+      reason: `${path} may have secrets.`,
+    }
+  );
+}
 
 /** Plans to give a file a new content. */
 async function planWrite(

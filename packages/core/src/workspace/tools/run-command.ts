@@ -50,7 +50,8 @@ export async function runCommand(
   store: ProcessStore | undefined,
 ): Promise<string> {
   const { command, cwd, access, background = false, tail } = input;
-  const { threadId = "", toolCallId, writer, saveProgress, abortSignal } = options;
+  const { toolCallId, writer, saveProgress, abortSignal } = options;
+  const threadId = ownerOf(options);
   const { system, processes } = frame;
   if (background) await processes.requireRoom(threadId, store);
   const running: RunningCommand = new RunningCommand({
@@ -96,6 +97,11 @@ export async function runCommand(
     return `Started in the background as process ${pid}. Read its output with get_process_output.`;
   const shown = running.show({ tail, maxTokens: frame.maxOutputTokens });
   return `${shown}\nThe command is still running after ${limit / 1000} s. It continues in the background as process ${pid}: use get_process_output or kill_process.`;
+}
+
+/** Whose processes a call can reach: those of its thread or, without one, of its resource or its run. */
+export function ownerOf({ threadId, resourceId, agent, runId }: ToolExecutionOptions): string {
+  return threadId ?? resourceId ?? (agent && runId) ?? "";
 }
 
 /** Starts the process. Its row is stored before the command runs, if the sandbox can hold it that long. */

@@ -1,5 +1,6 @@
 import { SESSION_DOMAIN } from "@selvedge/core/agent-controller";
 import { InMemoryStorage, OM_DOMAIN, type Storage } from "@selvedge/core/storage";
+import { WORKSPACE_DOMAIN } from "@selvedge/core/workspace";
 import { LibSQLStore } from "@selvedge/libsql";
 import { PostgresStore } from "@selvedge/pg";
 import { simulate } from "@selvedge/testing/simulator";
@@ -38,6 +39,7 @@ async function traceOf(seed: number, store: Storage): Promise<string[]> {
   // A world does not create tables.
   await store.domain(SESSION_DOMAIN);
   await store.domain(OM_DOMAIN);
+  await store.domain(WORKSPACE_DOMAIN);
   const { trace, violation } = await simulate(seed, { store, trace: true });
   return [...trace!, violation?.message ?? "everything held"];
 }

@@ -42,7 +42,7 @@ export class TrustedFolders {
     const entry = { storeId: randomBytes(8).toString("hex"), trustedAt: new Date().toISOString() };
     const all = await this.#read();
     await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
-    // Whoever reads it meanwhile sees all of it.
+    // Other processes read the whole file, old or new.
     const temporary = `${this.#file}.${entry.storeId}`;
     const text = JSON.stringify({ ...all, [folder]: entry }, null, 2);
     await writeFile(temporary, `${text}\n`, { mode: 0o600, flag: "wx" });

@@ -12,7 +12,7 @@ type Result = {
 
 /**
  * The model of `selvedge code` on a machine without one. It follows a script: look, read, edit, run, report. The calls are
- * real, and what comes next is found in the conversation, so any process can go on with it.
+ * real, and what comes next is found in the conversation, so any process can continue it.
  */
 export function demoCoder({ wordDelayMs = 20 }: { wordDelayMs?: number } = {}): ScriptedModel {
   return scriptedModel(

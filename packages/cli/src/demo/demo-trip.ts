@@ -34,7 +34,7 @@ const WANTED =
 
 /**
  * A trip that was asked for and is not planned and carried out yet: a question, a plan, and after its approval tasks, a
- * subagent, a calculation and a note. What comes next is found in the conversation, so any process can go on with it.
+ * subagent, a calculation and a note. What comes next is found in the conversation, so any process can continue it.
  */
 export function nextOfTrip(
   prompt: Prompt,

@@ -90,7 +90,7 @@ describe("a session that asks for a directory", () => {
     expect(session.state.get()["sandboxAllowedPaths"]).toBeUndefined();
   });
 
-  it("does not get what could not be granted, nor what a link leads to, whoever wrote it to the state", async () => {
+  it("ignores paths in the state that could not be granted, and targets of links", async () => {
     const { outside } = scratch();
     const { files, root } = scratch();
     const { controller, model } = controllerWith(

@@ -272,6 +272,20 @@ describe("Agent", () => {
     expect(warnings).toEqual([expect.stringMatching(/thread "t" but has no memory/)]);
   });
 
+  it("refuses the id of a run that is active on a thread without memory", async () => {
+    const gate = Promise.withResolvers<string>();
+    const model = scriptedModel(() => gate.promise);
+    const agent = new Agent({ name: "a", instructions: "", model, logger: silentLogger });
+    const options = { runId: "r1", memory: { thread: "t", resource: "r" } };
+    const first = await agent.stream("first", options);
+    await expect.poll(() => model.calls.length).toBe(1);
+    const second = agent.generate("second", options);
+    second.catch(() => {});
+    gate.resolve("one");
+    await expect(second).rejects.toMatchObject({ code: "conflict" });
+    expect(await first.text).toBe("one");
+  });
+
   it("needs a thread for a resource, and storage for a memory", async () => {
     const { agent } = agentWith(["ok"]);
     await expect(agent.generate("hi", { resourceId: "r" })).rejects.toMatchObject({

@@ -324,6 +324,7 @@ async function openLiveThread(
   const target = { threadId, resourceId: namedResource(options, requestContext) ?? threadId };
   const { storage } = environment.threadsOf(undefined);
   refuseOwnThread(storage, threadId);
+  if (options.runId !== undefined) await checkFree(storage, runId);
   return { target, parts: NO_PARTS, journal: await join(environment, storage, target, { runId, options }) };
 }
 

@@ -95,7 +95,7 @@ describe("the ways to the store", () => {
     expect(driver.legs[1]!.commits).toBe(1);
   });
 
-  it("of a woken run are none to read after the model is asked, even if somebody reads along", async () => {
+  it("of a woken run are not needed after the model is asked, even with a reader on the thread", async () => {
     const { agent, driver } = await onCountedThread();
     const { stream } = await agent.subscribeToThread(HERE);
     const reader = stream[Symbol.asyncIterator]();

@@ -14,7 +14,7 @@ interface Manifest {
   exports: Record<string, { "selvedge-source": string }>;
 }
 
-/** Returns every public subpath, as the packages list them in `exports`. */
+/** Returns every public subpath, as the packages list them in `exports`. Of two with one source, the first. */
 export function publicModules(): PublicModule[] {
   const modules = globSync("packages/*/package.json", { cwd: ROOT }).flatMap((file) => {
     const { name, exports } = JSON.parse(readFileSync(join(ROOT, file), "utf8")) as Manifest;
@@ -23,7 +23,8 @@ export function publicModules(): PublicModule[] {
       source: join(file, "..", source),
     }));
   });
-  return modules.sort((a, b) => a.name.localeCompare(b.name, "en"));
+  const first = new Map(modules.toReversed().map((module) => [module.source, module]));
+  return [...first.values()].sort((a, b) => a.name.localeCompare(b.name, "en"));
 }
 
 /** Returns the address of a subpath's reference on the site. */

@@ -12,7 +12,8 @@ const EXAMPLES = globSync("examples/*/index.ts", { cwd: ROOT }).filter(
 );
 
 describe.concurrent("an example", () => {
-  it.each(EXAMPLES)("%s checks itself and succeeds", async (path) => {
+  // examples/postgres hung once beside the others, for a reason that is not known yet.
+  it.each(EXAMPLES)("%s checks itself and succeeds", { retry: 1 }, async (path) => {
     await promisify(execFile)(process.execPath, ["--conditions=selvedge-source", path], { cwd: ROOT });
   });
 });

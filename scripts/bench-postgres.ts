@@ -11,7 +11,7 @@ import { PostgresStore } from "@selvedge/pg";
 import { startPostgres } from "../packages/pg/src/__fixtures__/embedded-server.ts";
 import { openApp, quantile, sentNow } from "./bench-postgres/bench-app.ts";
 
-// Replies, loops and workers on PostgreSQL, beside libSQL: npm run bench:postgres
+// Replies, loops and workers on PostgreSQL, beside libSQL: npm run bench:postgres. One part: -- --only turns
 
 const { values } = parseArgs({
   options: {
@@ -19,8 +19,15 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "8" },
     threads: { type: "string", default: "16" },
     workers: { type: "string", default: "1,2,4" },
+    only: { type: "string", default: "turns,workers,readers" },
   },
 });
+
+const TURNS = [
+  { title: "reply", steps: 0, isFirst: true },
+  { title: "reply with history", steps: 0, isFirst: false },
+  { title: "10-step loop", steps: 10, isFirst: true },
+] as const;
 
 const server = await startPostgres(["-c", "fsync=on", "-c", "max_connections=200"]);
 if ("missing" in server) throw new Error(server.missing);
@@ -28,16 +35,15 @@ const { connectionString, query } = server;
 const folder = mkdtempSync(join(tmpdir(), "selvedge-bench-"));
 const trips = await countingProxy(Number(new URL(connectionString).port));
 try {
-  await turns();
-  await workers();
-  await readers();
+  const parts = { turns, workers, readers };
+  for (const [name, part] of Object.entries(parts)) if (values.only.split(",").includes(name)) await part();
 } finally {
   trips.close();
   rmSync(folder, { recursive: true });
   await server.stop();
 }
 
-/** A short reply and a loop of ten steps on an empty thread. */
+/** A short reply, on an empty thread and on one with a history, and a loop of ten steps. */
 async function turns(): Promise<void> {
   const postgres =
     (durability: "power-safe" | "process-safe", url = connectionString) =>
@@ -54,30 +60,27 @@ async function turns(): Promise<void> {
   ];
   const rows: string[][] = [];
   for (const [name, open] of stores) {
-    for (const steps of [0, 10]) {
-      const { p50, p99, commits, reads } = await measure(open, steps, Number(values.reps));
+    for (const kind of TURNS) {
+      const { p50, p99, commits, reads } = await measure(open, kind, Number(values.reps));
       let flights = "-";
       if (name.startsWith("PostgreSQL")) {
         const before = trips.count;
         const reps = 20;
-        await measure(postgres("power-safe", trips.url), steps, reps, () => void (trips.count = before));
+        await measure(postgres("power-safe", trips.url), kind, reps, () => void (trips.count = before));
         flights = ((trips.count - before) / reps).toFixed(1);
       }
-      rows.push([
-        name,
-        steps === 0 ? "reply" : "10-step loop",
-        ms(p50),
-        ms(p99),
-        commits.toFixed(1),
-        reads.toFixed(1),
-        flights,
-      ]);
+      rows.push([name, kind.title, ms(p50), ms(p99), commits.toFixed(1), reads.toFixed(1), flights]);
     }
   }
   print(["store", "turn", "p50", "p99", "commits", "reads", "round trips"], rows);
 }
 
-async function measure(open: () => Storage, steps: number, reps: number, onWarm = (): void => {}) {
+async function measure(
+  open: () => Storage,
+  { steps, isFirst }: (typeof TURNS)[number],
+  reps: number,
+  onWarm = (): void => {},
+) {
   const { agent, mastra, counts } = openApp(open(), (done) =>
     done < steps ? { toolCalls: [{ toolName: "step", input: {} }] } : { text: ["One ", "moment."] },
   );
@@ -85,12 +88,12 @@ async function measure(open: () => Storage, steps: number, reps: number, onWarm 
   const turn = (thread: string) => agent.generate("What next?", { memory: { thread, resource: "bench" } });
   const run = crypto.randomUUID();
   for (let index = 0; index < 15; index++) await turn(`warm-${run}-${index}`);
-  Object.assign(counts, { commits: 0, reads: 0 });
+  Object.assign(counts, { commits: 0, transactions: 0, reads: 0 });
   onWarm();
   const took: number[] = [];
   for (let index = 0; index < reps; index++) {
     const began = performance.now();
-    await turn(`${run}-${index}`);
+    await turn(isFirst ? `${run}-${index}` : `warm-${run}-${index % 15}`);
     took.push(performance.now() - began);
   }
   const result = { commits: counts.commits / reps, reads: counts.reads / reps };
@@ -116,7 +119,7 @@ async function workers(): Promise<void> {
     const [walBefore, cpuBefore] = [await wal(), serverCpuMs(postmaster)];
     for (const child of children) child.send("go");
     const reports = (await Promise.all(children.map((child) => once(child, "message")))).map(
-      ([report]) => report as { took: number[]; commits: number; reads: number },
+      ([report]) => report as { took: number[]; commits: number; transactions: number; reads: number },
     );
     const [walAfter, cpuAfter] = [await wal(), serverCpuMs(postmaster)];
     const took = reports.flatMap((report) => report.took);
@@ -127,6 +130,7 @@ async function workers(): Promise<void> {
       ms(quantile(took, 0.5)),
       ms(quantile(took, 0.99)),
       per(reports.reduce((sum, { commits }) => sum + commits, 0)),
+      per(reports.reduce((sum, { transactions }) => sum + transactions, 0)),
       per(reports.reduce((sum, { reads }) => sum + reads, 0)),
       `${per(cpuAfter - cpuBefore)} ms`,
       `${per((walAfter - walBefore) / 1_024)} KiB`,
@@ -134,7 +138,17 @@ async function workers(): Promise<void> {
     for (const child of children) if (child.exitCode === null) await once(child, "exit");
   }
   print(
-    ["workers", "turns/s", "p50", "p99", "commits/turn", "reads/turn", "server CPU/turn", "WAL/turn"],
+    [
+      "workers",
+      "turns/s",
+      "p50",
+      "p99",
+      "commits/turn",
+      "transactions/turn",
+      "reads/turn",
+      "server CPU/turn",
+      "WAL/turn",
+    ],
     rows,
   );
 }

@@ -21,6 +21,9 @@ Exits with 1 when something was found.`;
 
 const ROUNDS: Record<TrialName, number> = {
   worlds: 50_000,
+  "workflow-worlds": 50_000,
+  "workflow-kills": 500,
+  "workflow-races": 500,
   traces: 200,
   "om-worlds": 20_000,
   "om-kills": 150,

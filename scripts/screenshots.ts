@@ -6,7 +6,7 @@ import buildStudio from "../e2e/studio/build-studio.ts";
 import { StudioServer } from "../e2e/studio/studio-server.ts";
 import { ThreadView } from "../e2e/studio/thread-view.ts";
 
-// Takes the screenshots of the docs: the start page, a session, a live thread, an approval and a timeline, in light and in dark.
+// Takes the screenshots of the docs: the start page, a session, a live thread, an approval, a timeline, a workspace and a workflow, in light and in dark.
 
 const folder = process.argv[2] ?? "docs/images";
 const chromium = findChromium();
@@ -55,8 +55,51 @@ async function takeScreenshots(): Promise<void> {
   await page.getByRole("navigation", { name: "Runs" }).getByText("stopped").click();
   await page.locator(".timeline-step").first().waitFor();
   await shoot(page, "runs");
+  await takeWorkspace(page);
   await takeMemory(page);
   await takeSession(page);
+  await takeWorkflow(page);
+}
+
+/** A workflow with runs in several states, and a run that waits for an approval. */
+async function takeWorkflow(page: Page): Promise<void> {
+  const start = async (metres: string): Promise<void> => {
+    await page.goto(`${server.url}/workflows/weave-order`);
+    await page.getByLabel("metres").fill(metres);
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByTestId("list-step").first().waitFor();
+  };
+  await start("18");
+  await page.getByRole("button", { name: "Cancel …" }).click();
+  await page.getByRole("button", { name: "Cancel it" }).click();
+  await page.getByText("canceled").first().waitFor();
+  await start("24");
+  await page.getByRole("button", { name: "Resume" }).waitFor();
+  await page.getByRole("button", { name: "Smaller" }).click();
+  await page.getByRole("heading", { level: 1 }).scrollIntoViewIfNeeded();
+  await shoot(page, "workflow-run");
+  await start("36");
+  await page.goto(`${server.url}/workflows/weave-order`);
+  await page.getByRole("list", { name: "Runs" }).getByText("canceled").waitFor();
+  await shoot(page, "workflow");
+}
+
+/** A change to a file in its thread, and the files of the workspace. */
+async function takeWorkspace(page: Page): Promise<void> {
+  await page.goto(`${server.url}/threads/poems?agent=assistant`);
+  const view = ThreadView.on(page, "Assistant");
+  await view.isLive();
+  for (let poem = 0; poem < 2; poem++) {
+    await view.say("write a poem");
+    await page.getByTestId("change").nth(poem).waitFor();
+    await view.isIdle();
+  }
+  await page.getByTestId("change").last().scrollIntoViewIfNeeded();
+  await shoot(page, "change");
+  await page.goto(`${server.url}/workspace`);
+  await page.getByRole("button", { name: /poem/ }).first().click();
+  await page.getByLabel(/poem/).last().waitFor();
+  await shoot(page, "workspace");
 }
 
 /** A thread with notes in the prompt, and an observation in progress. */

@@ -1,7 +1,7 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { describeFailure, runSimulation, simulate } from "@selvedge/testing/simulator";
-import { findPins } from "../packages/testing/src/simulator/__fixtures__/find-pins.ts";
+import { describeFailure, runSimulation, simulate, simulateWorkflows } from "@selvedge/testing/simulator";
+import { findPins, type Pins } from "../packages/testing/src/simulator/__fixtures__/find-pins.ts";
 
 const { values } = parseArgs({
   options: {
@@ -11,6 +11,7 @@ const { values } = parseArgs({
     trace: { type: "boolean", default: false },
     violations: { type: "string", default: "1" },
     pin: { type: "boolean", default: false },
+    workflows: { type: "boolean", default: false },
   },
 });
 
@@ -20,8 +21,11 @@ else await run(Number(values.seeds), Number(values.from), Number(values.violatio
 
 /** Writes down which worlds take the tests straight to every listed state and every planted fault. */
 async function pin(seeds: number): Promise<void> {
-  const pins = await findPins(seeds, (line) => process.stderr.write(`\r${line.padEnd(78)}`));
   const file = new URL("../packages/testing/src/simulator/__fixtures__/pins.json", import.meta.url);
+  const pinned = JSON.parse(await readFile(file, "utf8")) as Pins;
+  const pins = await findPins(pinned, seeds, (line) =>
+    process.stderr.write(`\r${line.slice(0, 78).padEnd(78)}`),
+  );
   const text = JSON.stringify({ ...pins, states: "here" }, null, 2);
   await writeFile(file, `${text.replace('"here"', `[${pins.states.join(", ")}]`)}\n`);
   process.stderr.write("\n");
@@ -31,7 +35,7 @@ async function pin(seeds: number): Promise<void> {
 }
 
 async function replay(seed: number, trace: boolean): Promise<void> {
-  const result = await simulate(seed, { trace });
+  const result = await (values.workflows ? simulateWorkflows : simulate)(seed, { trace });
   for (const event of result.trace ?? []) console.log(event);
   console.log(
     `seed ${seed}: ${result.steps} steps, ${Math.round(result.virtualMs / 1000)} s of its own time`,
@@ -47,6 +51,7 @@ async function run(seeds: number, from: number, maxViolations: number): Promise<
     seeds,
     from,
     maxViolations,
+    workflows: values.workflows,
     onProgress({ done, violations }) {
       const now = performance.now();
       if (now - shown < 1_000 && done < seeds) return;

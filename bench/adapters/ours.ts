@@ -1,6 +1,7 @@
 import { peerImport } from "../lib/env.ts";
 import { TOOL } from "../lib/script.ts";
 import { aiSdkModel } from "../mocks/ai-sdk-model.ts";
+import { workflowsApi } from "./workflows.ts";
 import type { Adapter, AgentSpec, McpApi } from "./types.ts";
 
 const PEER = "ours";
@@ -10,7 +11,7 @@ const RESOURCE = "bench-user";
 export default {
   name: "ours",
   peer: PEER,
-  cases: ["a", "b", "c", "d", "e", "f", "g", "i", "j", "k"],
+  cases: ["a", "b", "c", "d", "e", "f", "g", "i", "j", "k", "l", "m"],
   packages: ["@selvedge/core", "@selvedge/memory", "@selvedge/libsql", "@selvedge/mcp"],
   entry: ["@selvedge/core/agent", "@selvedge/core/tools", "zod"],
   storeEntry: ["@selvedge/memory", "@selvedge/libsql"],
@@ -274,6 +275,16 @@ export default {
             await storage.close();
           },
         };
+      },
+
+      async workflows({ file }) {
+        const { createStep, createWorkflow } = await peerImport(PEER, "@selvedge/core/workflows");
+        const { Mastra } = await peerImport(PEER, "@selvedge/core");
+        const { LibSQLStore } = await peerImport(PEER, "@selvedge/libsql");
+        const storage =
+          file === undefined ? undefined : new LibSQLStore({ id: "bench", url: `file:${file}` });
+        const close = async () => storage?.close?.();
+        return workflowsApi({ createStep, createWorkflow, Mastra, z, storage, close });
       },
 
       mcp: { "@selvedge/mcp MCPClient": selvedgeClient, "@modelcontextprotocol/client (raw)": rawClient },

@@ -102,6 +102,21 @@ export interface ObservingApi {
   close(): Promise<void>;
 }
 
+/** Workflows whose steps do next to nothing. Each call of what is returned is one run, to its end. */
+export interface WorkflowsApi {
+  chain(spec: { steps: number; bytes: number }): Promise<() => Promise<void>>;
+  foreach(spec: { items: number; concurrency: number }): Promise<() => Promise<void>>;
+  /** A run that waits after so many steps. */
+  suspended?(spec: { steps: number }): Promise<{
+    start(): Promise<string>;
+    open(runId: string): Promise<void>;
+    resume(runId: string): Promise<void>;
+  }>;
+  /** Each call starts a run that sleeps for an hour. */
+  sleepers?(): Promise<() => Promise<void>>;
+  close(): Promise<void>;
+}
+
 export interface Loaded {
   createAgent(spec: AgentSpec): Promise<BenchAgent>;
   /** Case f. `model` sees the whole prompt, so it can tell when a signal arrives. */
@@ -127,6 +142,8 @@ export interface Loaded {
     model: ModelSpec;
     processors: "plain" | "regex, batch, limiter";
   }): Promise<{ run(): Promise<void> }>;
+  /** Case m. Without a file, runs are in memory. */
+  workflows?(spec: { file: string | undefined }): Promise<WorkflowsApi>;
   /** Case g: one entry per client variant. */
   mcp?: Record<string, McpApi>;
   /** Case h. */

@@ -40,7 +40,12 @@ export default {
           (samples[kind] ??= []).push(now() - start);
         }
       }
-      for (const [kind, all] of Object.entries(samples)) out[`${name}.${kind}`] = summarise(all).median;
+      const floor = samples["spawn"]!;
+      for (const [kind, all] of Object.entries(samples)) {
+        out[`${name}.${kind}`] = summarise(all).median;
+        out[`${name}.${kind}.best`] = Math.min(...all);
+        out[`${name}.${kind}.ratio`] = summarise(all.map((one, round) => one / floor[round]!)).median;
+      }
     };
     await measure("start", "true", smoke ? 3 : 100);
     const megabytes = smoke ? 1 : 100;

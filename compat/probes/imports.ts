@@ -29,12 +29,18 @@ const NAMES: Record<string, string[]> = {
   "@mastra/core/logger": ["ConsoleLogger", "LogLevel", "MastraLogger", "createLogger", "noopLogger"],
   "@mastra/core/server": ["registerApiRoute", "defineAuth", "SimpleAuth", "MastraAuthProvider"],
   "@mastra/core/stream": ["ChunkFrom", "MastraModelOutput"],
-  "@mastra/core/signals": ["createSignal", "SignalProvider"],
+  "@mastra/core/signals": [
+    "createSignal",
+    "isSignalProvider",
+    "SignalProvider",
+    "TaskSignalProvider",
+    "WebhookSignalProvider",
+  ],
   "@mastra/core/workflows": ["createWorkflow", "createStep"],
   "@mastra/core/workspace": ["Workspace", "LocalFilesystem", "LocalSandbox", "WORKSPACE_TOOLS"],
   "@mastra/memory": ["Memory"],
   "@mastra/memory/processors": ["ObservationalMemory"],
-  "@mastra/libsql": ["LibSQLStore", "LibSQLVector"],
+  "@mastra/libsql": ["LibSQLStore", "LibSQLVector", "LIBSQL_PROMPT"],
   "@mastra/mcp": ["MCPClient", "MCPServer"],
   "@mastra/rag": [
     "MDocument",
@@ -61,11 +67,7 @@ const DIFFERENT: Record<string, string> = {
   "@mastra/core/memory": "MastraMemory is a type: a memory is any object with its methods.",
 };
 
-const MISSING: Record<string, string> = {
-  "@mastra/core/signals":
-    "SignalProvider is not built yet. Send notifications from your own poller or webhook.",
-  "@mastra/core/workflows": "Workflows are not built yet.",
-};
+const MISSING: Record<string, string> = {};
 
 export const probes: Probes = Object.fromEntries(
   Object.entries(NAMES).map(([specifier, names]) => {

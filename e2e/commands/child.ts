@@ -13,6 +13,8 @@ export interface ChildConfig {
   isolation: "none" | "bwrap";
   command: string;
   background: boolean;
+  /** The command is approved before it runs. */
+  asks: boolean;
   /** Where it kills itself; without one it only starts the command. */
   kill: keyof typeof COMMITS | "when marked";
   when: "before" | "after";
@@ -54,11 +56,20 @@ const agent = new Agent({
   workspace: new Workspace({
     filesystem: new LocalFilesystem({ basePath }),
     sandbox: new LocalSandbox({ workingDirectory: basePath, isolation, logger: false }),
-    tools: { mastra_workspace_execute_command: { requireApproval: false } },
+    tools: { mastra_workspace_execute_command: { requireApproval: config.asks } },
   }),
 });
 if (config.kill === "when marked")
   setInterval(() => {
     if (existsSync(`${basePath}/marked`)) die();
   }, 5);
-await agent.sendMessage("go", { threadId: "t", resourceId: "r" }).admitted;
+const thread = { threadId: "t", resourceId: "r" };
+if (config.asks) {
+  const { stream } = await agent.subscribeToThread(thread);
+  void (async () => {
+    for await (const { type } of stream)
+      if (type === "tool-call-approval")
+        await agent.sendToolApproval({ ...thread, toolCallId: "c1", approved: true });
+  })();
+}
+await agent.sendMessage("go", thread).admitted;

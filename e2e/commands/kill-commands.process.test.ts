@@ -38,6 +38,7 @@ async function killed(config: Partial<ChildConfig> & Pick<ChildConfig, "kill" | 
     file: join(folder, "store.db"),
     root,
     background: false,
+    asks: false,
     when: "after",
     nth: 1,
     ...config,
@@ -48,8 +49,8 @@ async function killed(config: Partial<ChildConfig> & Pick<ChildConfig, "kill" | 
   expect(signal).toBe("SIGKILL");
 }
 
-/** The next process on this machine continues the thread; returns what its model was given last. */
-async function recovered(isolation: "none" | "bwrap", script: object[] = []): Promise<string> {
+/** The next process on this machine. */
+function nextProcess(isolation: "none" | "bwrap", { script = [] as object[], asks = false } = {}) {
   const storage = new LibSQLStore({ url: `file:${join(folder, "store.db")}` });
   const model = scriptedModel([...(script as never[]), "Understood."]);
   const agent = new Agent({
@@ -60,16 +61,26 @@ async function recovered(isolation: "none" | "bwrap", script: object[] = []): Pr
     workspace: new Workspace({
       filesystem: new LocalFilesystem({ basePath: root }),
       sandbox: new LocalSandbox({ workingDirectory: root, isolation, logger: false }),
-      tools: { mastra_workspace_execute_command: { requireApproval: false } },
+      tools: { mastra_workspace_execute_command: { requireApproval: asks } },
     }),
   });
   const mastra = new Mastra({ agents: { agent }, storage, logger: false });
+  /** What the model was given last, after the thread was continued. */
+  const end = async (): Promise<string> => {
+    await expect.poll(() => model.calls.length).toBe(script.length + 1);
+    const given = JSON.stringify(model.calls.at(-1)!.prompt);
+    await mastra.close();
+    await storage.close();
+    return given;
+  };
+  return { agent, mastra, end };
+}
+
+/** The next process continues the thread; returns what its model was given last. */
+async function recovered(isolation: "none" | "bwrap", script: object[] = []): Promise<string> {
+  const { mastra, end } = nextProcess(isolation, { script });
   await mastra.start();
-  await expect.poll(() => model.calls.length).toBe(script.length + 1);
-  const given = JSON.stringify(model.calls.at(-1)!.prompt);
-  await mastra.close();
-  await storage.close();
-  return given;
+  return end();
 }
 
 const effects = (): number =>
@@ -148,3 +159,34 @@ describe.each([{ isolation: "none" as const }, { isolation: "bwrap" as const }])
     });
   },
 );
+
+describe("a process that is killed after a command was approved and before it ran", () => {
+  const ON = { threadId: "t", resourceId: "r" };
+  const command = "echo effect >> effects; echo said";
+
+  it("runs it under the isolation that was shown, without another question", async () => {
+    await killed({ isolation: "none", asks: true, kill: "row", when: "before", command });
+    const { mastra, end } = nextProcess("none", { asks: true });
+    await mastra.start();
+    expect(await end()).toContain("said");
+    expect(effects()).toBe(1);
+  });
+
+  it.skipIf(!hasBubblewrap)("asks again before it runs it under another isolation", async () => {
+    await killed({ isolation: "bwrap", asks: true, kill: "row", when: "before", command });
+    const { agent, mastra, end } = nextProcess("none", { asks: true });
+    const reasons: string[] = [];
+    const follow = await agent.subscribeToThread(ON);
+    void (async () => {
+      for await (const chunk of follow.stream)
+        if (chunk.type === "tool-call-approval") reasons.push(chunk.payload.reason ?? "");
+    })();
+    await mastra.start();
+    await expect.poll(() => reasons.at(-1)).toMatch(/have changed.*without isolation/);
+    expect(effects()).toBe(0);
+    await agent.sendToolApproval({ ...ON, toolCallId: "c1", approved: true });
+    expect(await end()).toContain("said");
+    expect(effects()).toBe(1);
+    follow.unsubscribe();
+  });
+});

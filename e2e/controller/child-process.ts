@@ -19,6 +19,8 @@ export interface Seen {
   messages: { role: string; content: { type: string; text?: string }[] }[];
   /** What each subagent was told. */
   children: string[][];
+  /** The whole display. */
+  display: unknown;
 }
 
 /** A process with a controller, as its parent sees it. */

@@ -7,6 +7,7 @@ import { LibSQLStore } from "@selvedge/libsql";
 import { Memory } from "@selvedge/memory";
 import { scriptedModel } from "@selvedge/testing";
 import { isPoint, type KillAt } from "./kill-points.ts";
+import { plain } from "./plain.ts";
 
 export interface ChildConfig {
   file: string;
@@ -171,5 +172,6 @@ async function act(what: string, count: number): Promise<unknown> {
     tokens: tokenUsage.totalTokens,
     messages: await session.thread.listActiveMessages(),
     children: await children(),
+    display: plain(session.displayState.get()),
   };
 }

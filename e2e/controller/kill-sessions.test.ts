@@ -147,6 +147,18 @@ describe("a process with a session that is killed", () => {
     expect(await killSession("fork", kill)).toEqual({ killed: true, problems: [] });
   });
 
+  it.each([
+    { name: "delegate", point: "delegation", when: "after" },
+    { name: "consult", point: "waiting", when: "before" },
+    { name: "plan", point: "decision", when: "after" },
+  ] as const)(
+    "is continued by a process that has the session open, which then shows what a new one shows: $name, $when $point",
+    { timeout: 120_000 },
+    async ({ name, ...kill }) => {
+      expect(await killSession(name, kill, { witness: true })).toEqual({ killed: true, problems: [] });
+    },
+  );
+
   it("keeps what was queued, and answers it", { timeout: 120_000 }, async () => {
     const first = child();
     await first.ready;

@@ -53,10 +53,14 @@ export type ScenarioName = keyof typeof SCENARIOS;
 const textOf = ({ messages }: Seen) =>
   messages.flatMap(({ content }) => content.flatMap((part) => part.text ?? [])).join(" ");
 
-/** One process is killed in the middle of it, and another brings it to its end. Answers what is wrong then. */
+/**
+ * One process is killed in the middle of it, and another brings it to its end: one that starts then, or a `witness` that
+ * had the session open all the time. Returns what is wrong then.
+ */
 export async function killSession(
   name: ScenarioName,
   kill: KillAt,
+  options: { witness?: boolean } = {},
 ): Promise<{ killed: boolean; problems: string[] }> {
   const scenario: Scenario = SCENARIOS[name];
   const folder = mkdtempSync(join(tmpdir(), "selvedge-session-"));
@@ -64,26 +68,33 @@ export async function killSession(
   writeFileSync(marks, "");
   const config = { file: join(folder, "store.db"), marks };
   const isOver = (seen: Seen) => seen.runId === null && textOf(seen).includes(scenario.end);
+  let second = options.witness ? new Child(config) : undefined;
+  await second?.ready;
   const first = new Child({ ...config, kill });
-  let second: Child | undefined;
+  let fresh: Child | undefined;
   try {
     const killed = !(await bringToEnd(first, name, isOver));
     await first.kill();
-    second = new Child(config);
+    second ??= new Child(config);
     await bringToEnd(second, name, isOver);
     const seen = (await second.look())!;
+    fresh = new Child(config);
+    await fresh.ready;
+    const expected = (await fresh.look())!;
     const ran = readFileSync(marks, "utf8").split("\n").filter(Boolean);
     const problems = [
       ...differ("tools ran for", ran, scenario.marks),
       ...differ("subagents were told", seen.children, scenario.children),
       ...differ("people said", seen.messages.filter(({ role }) => role === "user").length, 1),
       ...differ("what waits", seen.waiting, null),
+      ...differ("the session shows", seen.display, expected.display),
       ...second.errors.map((error) => `error: ${error}`),
     ];
     return { killed, problems };
   } finally {
     await first.kill();
     await second?.kill();
+    await fresh?.kill();
     rmSync(folder, { recursive: true });
   }
 }
@@ -125,10 +136,12 @@ export async function runSessionKills(options: {
       when: random.pick(["before", "after"]),
       nth: random.between(1, 3),
     };
-    const { killed, problems } = await killSession(name, kill);
+    const witness = random.chance(0.5);
+    const { killed, problems } = await killSession(name, kill, { witness });
     report.kills++;
     if (killed) report.atPoint++;
-    report.problems.push(...problems.map((problem) => `${name}, ${JSON.stringify(kill)}: ${problem}`));
+    const where = `${name}, ${JSON.stringify({ ...kill, witness })}`;
+    report.problems.push(...problems.map((problem) => `${where}: ${problem}`));
     options.onRound?.(report.kills);
   }
   return report;

@@ -1,18 +1,16 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { type ClientSession, MastraClient } from "@selvedge/client-js";
+import type { ClientSession } from "@selvedge/client-js";
 import type { AgentControllerEvent } from "@selvedge/protocol/session";
 import { Random } from "@selvedge/testing/simulator";
 import { HANGS_AFTER_MS } from "../kill/store-factory.ts";
-import type { ServerConfig } from "./server-child.ts";
+import { plain } from "./plain.ts";
+import { Server } from "./server.ts";
 
-const CHILD = fileURLToPath(new URL("./server-child.ts", import.meta.url));
+const CHILD = new URL("./server-child.ts", import.meta.url);
 /** The latest moment of a kill after an approval: the answer takes about as long. */
 const LATEST_MS = 150;
 
@@ -35,10 +33,10 @@ export async function runTwoServers(options: {
   const folder = await mkdtemp(join(tmpdir(), "two-servers-"));
   const config = { file: join(folder, "store.db"), marks: join(folder, "marks"), port: 0 };
   await writeFile(config.marks, "");
-  const b = await Server.start(config);
-  let a = await Server.start(config);
+  const b = await Server.start(CHILD, config);
+  let a = await Server.start(CHILD, config);
   const { port } = a;
-  const [mine, other] = [sessionOn(port), sessionOn(b.port)];
+  const [mine, other] = [a.session(), b.session()];
   const told: AgentControllerEvent[] = [];
   try {
     await Promise.all([mine.open(), other.open()]);
@@ -54,7 +52,7 @@ export async function runTwoServers(options: {
       await delay(random.between(0, LATEST_MS));
       if (!killsBefore) a.kill();
       await a.ended;
-      a = await Server.start({ ...config, port });
+      a = await Server.start(CHILD, { ...config, port });
       await until("the run has ended", () => ends().length === round && !other.run.isRunning());
       report.rounds++;
       options.onRound?.(round);
@@ -118,36 +116,6 @@ async function check(world: {
   assert.deepEqual(plain(mine.displayState.get()), plain(other.displayState.get()));
 }
 
-class Server {
-  readonly port: number;
-  readonly ended: Promise<unknown>;
-  readonly #child: ChildProcess;
-
-  private constructor(child: ChildProcess, port: number, ended: Promise<unknown>) {
-    this.#child = child;
-    this.port = port;
-    this.ended = ended;
-  }
-
-  static async start(config: ServerConfig): Promise<Server> {
-    const args = ["--conditions=selvedge-source", "--no-warnings", CHILD, JSON.stringify(config)];
-    const child = spawn(process.execPath, args, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
-    const ended = once(child, "exit");
-    const [{ port }] = (await once(child, "message")) as [{ port: number }];
-    return new Server(child, port, ended);
-  }
-
-  kill(): void {
-    this.#child.kill("SIGKILL");
-  }
-}
-
-function sessionOn(port: number): ClientSession {
-  const baseUrl = `http://127.0.0.1:${port}`;
-  const client = new MastraClient({ baseUrl, backoffMs: 20, maxBackoffMs: 50, retries: 1000 });
-  return client.getAgentController("loom").session("s1", { reconnect: { delayMs: 20 } });
-}
-
 function pending(session: ClientSession): string | undefined {
   return session.displayState.get().pendingApproval?.toolCallId;
 }
@@ -155,10 +123,4 @@ function pending(session: ClientSession): string | undefined {
 async function until(what: string, isSo: () => boolean): Promise<void> {
   for (const since = performance.now(); !isSo(); await delay(5))
     if (performance.now() - since > HANGS_AFTER_MS) throw new Error(`Waited in vain until ${what}.`);
-}
-
-function plain(value: unknown): unknown {
-  return JSON.parse(
-    JSON.stringify(value, (_, item: unknown) => (item instanceof Map ? [...item] : item)),
-  ) as unknown;
 }

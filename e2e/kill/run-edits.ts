@@ -43,7 +43,7 @@ export async function runEdits(options: {
   const root = join(folder, "root");
   const at = (name: string): string => join(root, name);
   for (const name of ["", "old", "trees"]) mkdirSync(join(root, name));
-  const place = libsqlStore().create(folder);
+  const place = await libsqlStore().create(folder);
   const storage = await openStore(place);
   const report: EditReport = { kills: 0, foreign: 0, problems: [] };
   const foreign: string[] = [];

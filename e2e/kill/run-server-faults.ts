@@ -24,7 +24,8 @@ const TOOLS = [[], ["plain"], ["plain", "idempotent"], ["approve"]] as const;
 /** Harms a PostgreSQL server again and again while two processes work on it, and checks what is left. */
 export async function runServerFaults(options: {
   harm: Harm;
-  rounds: number;
+  /** How many there are at least. A round of cuts cuts several connections. */
+  harms: number;
   seed: number;
   onRound?: (round: number) => void;
 }): Promise<ServerFaultReport> {
@@ -66,7 +67,7 @@ export async function runServerFaults(options: {
   };
   try {
     await Promise.all(children.map((child) => child.ready));
-    for (let round = 1; round <= options.rounds && report.problems.length === 0; round++) {
+    for (let round = 1; report.harms < options.harms && report.problems.length === 0; round++) {
       for (let count = random.between(1, 4); count > 0; count--) {
         const sending = send().finally(() => senders.delete(sending));
         senders.add(sending);
@@ -74,8 +75,8 @@ export async function runServerFaults(options: {
       await delay(random.between(0, 60));
       await harm();
       report.harms = options.harm === "cut" ? proxy.cuts : round;
-      options.onRound?.(round);
-      if (round % 10 === 0 || round === options.rounds) {
+      options.onRound?.(report.harms);
+      if (round % 10 === 0 || report.harms >= options.harms) {
         await Promise.all(senders);
         await session.resend(children[0]!);
         await session.rest(children, () => random.chance(0.7));

@@ -48,7 +48,7 @@ export class Session {
 
   static async open(options: SessionOptions): Promise<Session> {
     const folder = mkdtempSync(join(tmpdir(), "selvedge-kill-"));
-    const place = options.factory.create(folder);
+    const place = await options.factory.create(folder);
     return new Session(folder, place, await openStore(place), options);
   }
 

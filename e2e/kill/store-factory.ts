@@ -18,7 +18,7 @@ export interface StoreFactory {
   /** Whether other processes can tell that one has ended. Otherwise its lease has to run out. */
   readonly knowsDeath: boolean;
   /** Creates an empty store. It may put its files into the folder, which is deleted at the end. */
-  create(folder: string): StorePlace;
+  create(folder: string): StorePlace | Promise<StorePlace>;
 }
 
 export async function openStore({ module, url }: StorePlace): Promise<Storage> {

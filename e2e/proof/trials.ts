@@ -21,6 +21,9 @@ import { simulateOm } from "../om/simulate-om.ts";
 import { runPowerLosses } from "../power/run-power-losses.ts";
 import { type Moment, runRaces } from "../race/run-races.ts";
 import { compareTraces } from "../traces/compare-traces.ts";
+import { FLOWS } from "../workflow/flows.ts";
+import { runWorkflowKills } from "../workflow/run-workflow-kills.ts";
+import { runWorkflowRaces } from "../workflow/run-workflow-races.ts";
 
 /** A part of a trial: so many rounds, from one seed. Plain data, because another process carries it out. */
 export interface Job {
@@ -62,6 +65,49 @@ export const TRIALS = {
       const { worlds, steps, virtualMs, failures } = report;
       const figures = { steps, "hours of their time": virtualMs / 3_600_000 };
       return { rounds: worlds, problems: failures.map(describeFailure), figures };
+    },
+  },
+  "workflow-worlds": {
+    title: "simulated worlds with workflows",
+    batch: 250,
+    async run({ rounds, seed }, onRound) {
+      const report = await runSimulation({
+        seeds: rounds,
+        from: seed,
+        maxViolations: 3,
+        workflows: true,
+        onProgress: ({ done }) => onRound(done),
+      });
+      const { worlds, steps, virtualMs, failures } = report;
+      const figures = { steps, "hours of their time": virtualMs / 3_600_000 };
+      return { rounds: worlds, problems: failures.map(describeFailure), figures };
+    },
+  },
+  "workflow-kills": {
+    title: "kills in workflow runs",
+    batch: 25,
+    stores: true,
+    async run(job, onRound) {
+      const { rounds, seed } = job;
+      const report = await runWorkflowKills({
+        factory: storeOf(job),
+        flows: FLOWS,
+        kills: rounds,
+        seed,
+        onRound,
+      });
+      const { kills, points, problems } = report;
+      return { rounds: kills, problems, figures: { "kinds of points": points.size } };
+    },
+  },
+  "workflow-races": {
+    title: "resumes of one step through two processes",
+    batch: 50,
+    stores: true,
+    async run(job) {
+      const { rounds: wanted, seed } = job;
+      const { rounds, problems } = await runWorkflowRaces({ factory: storeOf(job), rounds: wanted, seed });
+      return { rounds, problems, figures: {} };
     },
   },
   traces: {
@@ -182,7 +228,12 @@ export const TRIALS = {
     batch: 20,
     async run({ rounds, seed }, onRound) {
       const harm = HARMS[Math.floor(seed / 20) % HARMS.length]!;
-      const report = await runServerFaults({ harm, rounds, seed, onRound });
+      const report = await runServerFaults({
+        harm,
+        harms: harm === "cut" ? 10 * rounds : rounds,
+        seed,
+        onRound,
+      });
       const { harms, acknowledged, slowestMs, problems, skipped } = report;
       const figures = { [harm]: harms, acknowledged, "slowest ms": slowestMs };
       return { rounds, problems, figures, ...(skipped && { skipped }) };
@@ -233,7 +284,7 @@ export const TRIALS = {
       const folder = mkdtempSync(join(tmpdir(), "selvedge-races-"));
       const inMemory = postgres === undefined && random.chance(0.7);
       const factory = postgres === undefined ? libsqlStore() : postgresStore(postgres);
-      const place = factory.create(folder);
+      const place = await factory.create(folder);
       const store = inMemory ? new InMemoryStorage() : await openStore(place);
       const elsewhere = !inMemory && random.chance(0.7) ? await openStore(place) : undefined;
       const { races, problems } = await runRaces({

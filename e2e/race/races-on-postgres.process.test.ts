@@ -12,7 +12,7 @@ it.skipIf("missing" in found)(
   "loses no message that another process sends as a run ends",
   { tags: ["long"] },
   async () => {
-    const place = postgresStore((found as PostgresServer).connectionString).create("");
+    const place = await postgresStore((found as PostgresServer).connectionString).create("");
     const [store, elsewhere] = [await openStore(place), await openStore(place)];
     const moments = Array.from({ length: 120 }, (_, index) => ({ operation: index % 40 }));
     const { problems, actions } = await runRaces({ store, elsewhere, moments });

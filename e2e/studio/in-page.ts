@@ -49,3 +49,31 @@ export const TO_TOP: string = `(() => {
 export const heightOf = (text: string): string => `[...document.querySelectorAll("[data-testid=message]")]
   .find((row) => row.querySelector(".message-body").textContent === ${JSON.stringify(text)})
   .getBoundingClientRect().y`;
+
+const statesOf = (testId: string): string =>
+  `Object.fromEntries([...document.querySelectorAll("[data-testid=${testId}]")].map((each) => [each.dataset.step, each.dataset.state]))`;
+
+/** What the graph of a workflow run says about its steps. An open nested workflow is a frame, and has no entry. */
+export const STATES_IN_GRAPH: string = statesOf("graph-step");
+
+/** What the list beside the graph says. */
+export const STATES_IN_LIST: string = statesOf("list-step");
+
+/** Which step has the focus. */
+export const FOCUSED_STEP: string =
+  '(document.activeElement?.closest("[data-step]")?.dataset.step ?? "") + " " + (document.activeElement?.closest("[data-testid]")?.dataset.testid ?? "")';
+
+/** Whether the graph shows a step of a workflow, without scrolling. */
+export function isInGraph(key: string): string {
+  return `(() => {
+  const step = document.querySelector('[data-testid=graph-step][data-step="${key}"]').getBoundingClientRect();
+  const view = document.querySelector(".wf-scroll").getBoundingClientRect();
+  return step.left >= view.left && step.right <= view.right && step.top >= view.top && step.bottom <= view.bottom;
+})()`;
+}
+
+/** Whether the first word of the page's heading is not cut off. */
+export const HEADING_IS_WHOLE: string = `(() => {
+  const { scrollWidth, clientWidth, offsetWidth } = document.querySelector("main h1 > :first-child");
+  return offsetWidth > 20 && scrollWidth <= Math.max(clientWidth, offsetWidth);
+})()`;

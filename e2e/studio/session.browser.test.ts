@@ -67,7 +67,7 @@ describe.skipIf(chromium === undefined)("A session in the studio", () => {
     await waits(view, "Approve");
     await view.button("Approve").first().click();
     const card = view.page.getByTestId("change");
-    await card.getByText("+Indigo in the gloom.").waitFor();
+    await card.locator('[data-line="added"]', { hasText: "Indigo in the gloom." }).first().waitFor();
     await view.button("Undo the change to poem.md").click();
     await card.getByText("undone", { exact: true }).waitFor();
     await view.page.goto(`${server.url}/workspace`);

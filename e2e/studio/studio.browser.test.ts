@@ -234,11 +234,24 @@ describe.skipIf(chromium === undefined)("The studio in a browser", () => {
     await view.shows("the shuttle is by the window");
   });
 
+  it("shows the process that carries out a run, with a link to it", async () => {
+    const view = await open("worked-on");
+    await view.say("count to 30");
+    const page = await context.newPage();
+    await page.goto(`${server.url}/workers`);
+    const workers = page.getByRole("list", { name: "Workers" });
+    await workers.getByText("this server").waitFor();
+    await workers.getByRole("link", { name: "worked-on" }).click();
+    await page.getByText("count to 30").first().waitFor();
+  });
+
   it("has a name for every control on a thread and on each page of the sidebar, and fits a phone", async () => {
     const page = await context.newPage();
     await page.setViewportSize({ width: 375, height: 700 });
     await page.goto(server.url);
-    const pages = await page.getByRole("navigation", { name: "Pages" }).getByRole("link").all();
+    const links = page.getByRole("navigation", { name: "Pages" }).getByRole("link");
+    await links.nth(2).waitFor();
+    const pages = await links.all();
     const paths = await Promise.all(pages.map((link) => link.getAttribute("href")));
     expect(paths.length).toBeGreaterThanOrEqual(3);
     for (const path of [...paths, "/threads/named?agent=assistant"]) {

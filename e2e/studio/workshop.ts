@@ -93,7 +93,16 @@ const broken = createTool({
   },
 });
 
-function reply({ prompt }: ScriptedCall): string | ScriptedReply {
+type PromptMessage = ScriptedCall["prompt"][number];
+
+/** Whether a message reports the state of something, such as a page that changed. It can be after what the user said. */
+function isState({ role, content }: PromptMessage): boolean {
+  const [part] = role === "user" ? content : [];
+  return part?.type === "text" && part.text.startsWith("<state ");
+}
+
+function reply(call: ScriptedCall): string | ScriptedReply {
+  const prompt = call.prompt.filter((message) => !isState(message));
   const last = prompt.findLast(({ role }) => role === "user");
   const parts = typeof last?.content === "string" ? [] : (last?.content ?? []);
   const files = parts.filter((part) => part.type === "file");

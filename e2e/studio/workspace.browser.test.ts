@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { AgentBrowser } from "@selvedge/browser";
 import { LocalFilesystem, LocalSandbox, Workspace } from "@selvedge/core/workspace";
 import type { Browser, BrowserContext } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -36,6 +37,11 @@ describe.skipIf(chromium === undefined)("The studio with a workspace", { tags: [
       autoIndexPaths: ["docs"],
       skills: ["skills"],
       tools: { requireApproval: false },
+      browser: new AgentBrowser({
+        executablePath: chromium!,
+        allowPrivateNetwork: true,
+        chromiumSandbox: process.getuid?.() !== 0,
+      }),
     });
     [open, withSessions, browser] = await Promise.all([
       openWorkshop({ workspace }),
@@ -83,8 +89,13 @@ describe.skipIf(chromium === undefined)("The studio with a workspace", { tags: [
     const { page } = view;
     await view.say(edit("indigo weft"));
     const card = page.getByTestId("change");
+    await card.locator('[data-line="removed"]', { hasText: /^weft$/ }).waitFor();
+    await card.locator('td[data-line="added"]', { hasText: /^indigo weft$/ }).waitFor();
+    const { width, height } = page.viewportSize()!;
+    await page.setViewportSize({ width: 480, height });
     await card.getByText("-weft").waitFor();
     await card.getByText("+indigo weft").waitFor();
+    await page.setViewportSize({ width, height });
     expect(await plan()).toContain("indigo weft");
     const undo = page.getByRole("button", { name: "Undo the change to plan.md" });
     await undo.waitFor();
@@ -108,12 +119,38 @@ describe.skipIf(chromium === undefined)("The studio with a workspace", { tags: [
     expect(await plan()).toBe("by hand\n");
   });
 
+  it("lists the background processes of a workspace, and kills one", async () => {
+    const view = await thread();
+    const input = { command: "sleep 654321", background: true };
+    await view.say(`tool mastra_workspace_execute_command ${JSON.stringify(input)}`);
+    await view.shows("Started in the background");
+    const { page } = view;
+    await page.goto(`${open.url}/workspace`);
+    const row = page.getByTestId("process").filter({ hasText: "sleep 654321" });
+    await row.getByText("running").waitFor();
+    await row.getByRole("button", { name: /^Kill process / }).click();
+    await row.getByText(/^exit /).waitFor();
+    expect(await row.getByRole("button").count()).toBe(0);
+    expect(await page.evaluate(UNNAMED)).toEqual([]);
+  });
+
+  it("shows the picture of a page that an agent took", async () => {
+    const view = await thread();
+    await view.say(`tool browser_goto ${JSON.stringify({ url: `${open.url}/agents` })}`);
+    await view.page.getByTestId("tool-call").getByText("done", { exact: true }).waitFor();
+    await view.say("tool browser_screenshot {}");
+    const picture = view.page.getByTestId("screenshot");
+    await picture.waitFor();
+    expect(await view.page.evaluate('document.querySelector(".screenshot").naturalWidth')).toBe(1280);
+    expect(await view.page.getByTestId("tool-call").last().textContent()).not.toContain("base64");
+  });
+
   it("shows the output of a command while it runs, and its exit code", async () => {
     const view = await thread();
     const command = "echo begin; while [ ! -e go ]; do sleep 0.05; done; seq 1 20000; exit 3";
     await view.say(`tool mastra_workspace_execute_command ${JSON.stringify({ command })}`);
     const card = view.page.getByTestId("terminal");
-    await card.getByText("begin").waitFor();
+    await card.locator("pre", { hasText: /^begin/ }).waitFor();
     await card.getByText("running").waitFor();
     await writeFile(join(folder, "go"), "");
     await card.getByText(/^exit 3/).waitFor();
@@ -145,6 +182,8 @@ describe.skipIf(chromium === undefined)("The studio with a workspace", { tags: [
     await page.getByRole("button", { name: "docs", exact: true }).click();
     await page.getByRole("button", { name: "loom.md" }).click();
     await page.getByLabel("docs/loom.md").getByText("Threading the heddles").waitFor();
+    await page.getByRole("heading", { name: "Cloth" }).getByRole("link").click();
+    await page.locator("summary", { hasText: "weave" }).waitFor();
     await page.getByLabel("Search the workspace").fill("heddles");
     await page.getByLabel("Found passages").getByText("docs/loom.md").waitFor();
     expect(await page.evaluate(UNNAMED)).toEqual([]);

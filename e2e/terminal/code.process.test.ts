@@ -1,6 +1,8 @@
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { start } from "./in-project.ts";
 import { findPty, type TestTerminal } from "./test-terminal.ts";
@@ -42,6 +44,16 @@ async function trusted(): Promise<Place & { terminal: TestTerminal }> {
   terminal.type("y\r");
   await terminal.isIdle();
   return { ...place, terminal };
+}
+
+/** Output is shown before it is stored. */
+async function outputIsStored(folder: string): Promise<void> {
+  const own = join(folder, ".selvedge");
+  const file = (await readdir(own)).find((name) => /^code-.*\.db$/.test(name))!;
+  const store = new DatabaseSync(join(own, file), { readOnly: true });
+  const rows = store.prepare("select count(*) as count from selvedge_workspace_output");
+  await expect.poll(() => rows.get()?.["count"]).toBeGreaterThan(0);
+  store.close();
 }
 
 describe.skipIf("missing" in pty)("selvedge code on a terminal", () => {
@@ -102,6 +114,52 @@ describe.skipIf("missing" in pty)("selvedge code on a terminal", () => {
     ]);
   });
 
+  it("edits a clone, runs its tests, undoes the edit, and leaves the clone as it was", async () => {
+    const place = await newPlace();
+    const { base, folder, readme } = place;
+    const git = (...args: string[]) =>
+      execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b", ...args], {
+        cwd: folder,
+        encoding: "utf8",
+      });
+    await writeFile(join(folder, "test.sh"), "grep -q Loom README.md && echo 1 test passed\n");
+    for (const args of [
+      ["init", "-q"],
+      ["add", "-A"],
+      ["commit", "-qm", "first"],
+    ])
+      git(...args);
+    await rename(folder, join(base, "origin"));
+    execFileSync("git", ["clone", "-q", join(base, "origin"), folder]);
+    const inGit = await readdir(join(folder, ".git"));
+    const terminal = await place.code();
+    await terminal.shows("Do you trust this folder?");
+    terminal.type("y\r");
+    await terminal.isIdle();
+    terminal.type("show me\r");
+    await terminal.shows("Allow edit_file to change README.md?");
+    terminal.type("y\r");
+    await terminal.shows("Allow execute_command to run this?");
+    terminal.type("y\r");
+    await terminal.shows(/cat README\.md\s+succeeded\./);
+    await terminal.isIdle();
+    terminal.type("run sh test.sh\r");
+    await terminal.shows("Allow execute_command to run this?");
+    terminal.type("y\r");
+    await terminal.shows(/^ {2}1 test passed$/m);
+    await terminal.isIdle();
+    expect(git("diff", "--stat")).toContain("README.md");
+    terminal.type("/undo\r");
+    await terminal.shows("Undone: edit README.md");
+    expect(await readme()).toBe(README);
+    terminal.type(CTRL_D);
+    expect(await terminal.exit).toBe(0);
+    expect(git("status", "--porcelain").replace("?? .selvedge/\n", "")).toBe("");
+    const made = (await readdir(join(folder, ".git"))).filter((name) => !inGit.includes(name));
+    expect(made).toEqual([]);
+    expect((await readdir(base)).toSorted()).toEqual(["home", "origin", "project"]);
+  });
+
   it("shows the output of a command while it runs, and marks one that fails", async () => {
     const { folder, terminal } = await trusted();
     terminal.type("run echo begun; while [ ! -e gate ]; do sleep 0.05; done; echo ended; exit 3\r");
@@ -127,9 +185,11 @@ describe.skipIf("missing" in pty)("selvedge code on a terminal", () => {
     await terminal.shows("Allow execute_command");
     terminal.type("y\r");
     await terminal.shows(/^ {2}begun$/m);
+    await outputIsStored(folder);
     await terminal.stop();
     const second = await code();
     await second.shows(/is\s+unknown:\s+it\s+was\s+interrupted/);
+    await second.shows(/Its\s+output\s+before\s+that:[\s`]+begun/);
     await second.isIdle();
     expect(await readFile(join(folder, "runs"), "utf8")).toBe("x\n");
     second.type("/changes\r");
@@ -137,6 +197,24 @@ describe.skipIf("missing" in pty)("selvedge code on a terminal", () => {
     second.type("/undo 1\r");
     await second.shows("Undone: edit README.md");
     expect(await readme()).toBe(README);
+  });
+
+  it("lists the skills of the folder, and starts one by its name", async () => {
+    const place = await newPlace();
+    await mkdir(join(place.folder, "skills/weave"), { recursive: true });
+    await writeFile(
+      join(place.folder, "skills/weave/SKILL.md"),
+      "---\nname: weave\ndescription: Weaves cloth.\n---\nWarp first.",
+    );
+    const terminal = await place.code();
+    await terminal.shows("Do you trust this folder?");
+    terminal.type("y\r");
+    await terminal.isIdle();
+    terminal.type("/help\r");
+    await terminal.shows(/\/weave +skill: Weaves cloth\./);
+    terminal.type("/weave a scarf\r");
+    await terminal.shows("I will look around first.");
+    expect(terminal.text()).not.toContain("Unknown command");
   });
 
   it("carries out a plan that was approved", { tags: ["long"] }, async () => {

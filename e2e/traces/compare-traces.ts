@@ -1,6 +1,8 @@
 import { SESSION_DOMAIN } from "@selvedge/core/agent-controller";
 import { InMemoryStorage, OM_DOMAIN, type Storage } from "@selvedge/core/storage";
-import { WORKSPACE_DOMAIN } from "@selvedge/core/workspace";
+import { SCHEDULE_DOMAIN } from "@selvedge/core/schedules";
+import { DEFINITION_DOMAIN, WORKFLOW_DOMAIN } from "@selvedge/core/workflows";
+import { PROCESS_DOMAIN, WORKSPACE_DOMAIN } from "@selvedge/core/workspace";
 import { LibSQLStore } from "@selvedge/libsql";
 import { PostgresStore } from "@selvedge/pg";
 import { simulate } from "@selvedge/testing/simulator";
@@ -40,6 +42,10 @@ async function traceOf(seed: number, store: Storage): Promise<string[]> {
   await store.domain(SESSION_DOMAIN);
   await store.domain(OM_DOMAIN);
   await store.domain(WORKSPACE_DOMAIN);
+  await store.domain(PROCESS_DOMAIN);
+  await store.domain(SCHEDULE_DOMAIN);
+  await store.domain(WORKFLOW_DOMAIN);
+  await store.domain(DEFINITION_DOMAIN);
   const { trace, violation } = await simulate(seed, { store, trace: true });
   return [...trace!, violation?.message ?? "everything held"];
 }

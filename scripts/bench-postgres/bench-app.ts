@@ -6,12 +6,22 @@ import { Memory } from "@selvedge/memory";
 import { type ScriptedModel, scriptedModel, type ScriptedReply } from "@selvedge/testing";
 import { observedStorage } from "../../e2e/kill/observed-storage.ts";
 
+/** For takeovers that are worth waiting for. */
+export const LEASE = { leaseMs: 2_000, renewMs: 500 };
+
 /** An agent on a store whose operations are counted. A reply with the text `time` says when it was sent. */
-export function openApp(store: Storage, script: (steps: number) => ScriptedReply | string) {
-  const counts = { commits: 0, reads: 0 };
+export function openApp(
+  store: Storage,
+  script: (steps: number) => ScriptedReply | string,
+  threads: { lease?: typeof LEASE } = {},
+) {
+  const counts = { commits: 0, transactions: 0, reads: 0 };
   const storage = observedStorage(store, {
     select: () => void counts.reads++,
-    beforeCommit: (commits) => void (counts.commits += commits.length),
+    beforeCommit: (commits) => {
+      counts.commits += commits.length;
+      counts.transactions++;
+    },
     afterCommit: () => {},
   });
   const step = createTool({ id: "step", description: "One step.", execute: async () => ({ ok: true }) });
@@ -28,7 +38,7 @@ export function openApp(store: Storage, script: (steps: number) => ScriptedReply
     memory: new Memory({ storage }),
     defaultOptions: { maxSteps: 20 },
   });
-  const mastra = new Mastra({ agents: { agent }, storage, logger: silentLogger });
+  const mastra = new Mastra({ agents: { agent }, storage, logger: silentLogger, threads });
   return { agent, mastra, counts };
 }
 

@@ -16,7 +16,7 @@ const { agent, mastra, counts } = openApp(new PostgresStore({ connectionString, 
 await mastra.start();
 process.send?.("ready");
 await new Promise((resolve) => process.once("message", resolve));
-Object.assign(counts, { commits: 0, reads: 0 });
+Object.assign(counts, { commits: 0, transactions: 0, reads: 0 });
 const took: number[] = [];
 const until = performance.now() + Number(seconds) * 1_000;
 await Promise.all(

@@ -35,7 +35,7 @@ export interface DialogAnswer {
   seen?: { type: string; message: string };
 }
 
-/** The pages of one thread: cookies, tabs, dialogs and downloads of its own. Its calls run one after the other. */
+/** The pages of one thread, with its own cookies, tabs, dialogs and downloads. Calls run one after the other. */
 export class ThreadSession {
   readonly #context: BrowserContext;
   readonly #options: SessionOptions;

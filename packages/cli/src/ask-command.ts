@@ -78,7 +78,7 @@ function toJson({ score, metadata, document }: VectorResult): Record<string, unk
   return { score, path: metadata?.["path"], line: metadata?.["line"], text: document };
 }
 
-/** Documents are somebody's text: what would steer a terminal is taken out. */
+/** Documents are untrusted text: terminal control sequences are removed. */
 function toText(position: number, { score, metadata, document }: VectorResult, style: Style): string {
   const place = plain(`${String(metadata?.["path"])}:${String(metadata?.["line"])}`);
   const passage = plain(document ?? "")

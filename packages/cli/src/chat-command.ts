@@ -1,11 +1,9 @@
-import { existsSync } from "node:fs";
-import type { Mastra } from "@selvedge/core";
-import { AgentError, errorMessage } from "@selvedge/core/errors";
 import type { OpenChat } from "./chat/chat-session.ts";
 import type { WantedChat } from "./chat/open-host-chat.ts";
 import { runChat } from "./chat/run-chat.ts";
 import { findDevAddress } from "./dev/dev-address.ts";
 import { findEntry } from "./dev/find-entry.ts";
+import { loadProject } from "./dev/load-project.ts";
 
 export interface ChatFlags {
   model?: string;
@@ -47,22 +45,5 @@ async function openChat(flags: ChatFlags): Promise<OpenChat> {
     const { mastra, about } = await createDemoMastra({ model: flags.model, storage: flags.storage });
     return openHostChat(mastra, wanted, about);
   }
-  if (existsSync(".env")) process.loadEnvFile(".env");
-  const { registerProjectModules } = await import("./dev/project-modules.ts");
-  registerProjectModules(() => {});
-  return openHostChat(await loadProject(entry), wanted, "in this process");
-}
-
-async function loadProject(entry: string): Promise<Mastra> {
-  const { loadMastra } = await import("./dev/load-mastra.ts");
-  try {
-    return await loadMastra(entry);
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX") throw error;
-    throw new AgentError(
-      "invalid-argument",
-      `Node cannot run ${entry} without transforming it (${errorMessage(error)}). Run \`selvedge dev\`, then \`selvedge chat --dev\`.`,
-      { cause: error },
-    );
-  }
+  return openHostChat(await loadProject(entry, "selvedge chat --dev"), wanted, "in this process");
 }

@@ -29,7 +29,7 @@ export async function runCodeCommand(given: string, flags: CodeFlags): Promise<n
   const store = await storeOf(folder);
   const storage = new LibSQLStore({ url: toUrl(store ?? ":memory:") });
   const isTrusted = store !== undefined;
-  const { controller, workspace } = await codeController({ folder, isTrusted, choice, storage });
+  const { controller, workspace } = codeController({ folder, isTrusted, choice, storage });
   const mastra = new Mastra({ agentControllers: { code: controller }, storage, logger: false });
   const { sandbox } = await workspace.getInfo();
   const bounds =
@@ -52,6 +52,8 @@ export async function runCodeCommand(given: string, flags: CodeFlags): Promise<n
         bounds: `${bounds}.`,
         changes: (filter) => workspace.changes(filter),
         undo: (call) => workspace.undo(call),
+        skills: async () =>
+          ((await workspace.skills?.list()) ?? []).filter((skill) => skill["user-invocable"]),
         read: async (path) => {
           const files = workspace.filesystem!;
           if (!(await files.exists(path))) return "";

@@ -9,6 +9,7 @@ import type { DoctorFlags } from "./doctor-command.ts";
 import type { IndexFlags } from "./index-command.ts";
 import type { MoveFlags } from "./move-command.ts";
 import type { StartFlags } from "./start-command.ts";
+import type { WorkflowFlags } from "./workflow-command.ts";
 
 export interface CliCommand<Flags extends object = object> {
   /** The name and the arguments, as commander writes them: `<required>`, `[optional]`, `<many...>`. */
@@ -132,6 +133,35 @@ command. /changes lists what it changed, and /undo takes it back. The conversati
 
 ${MODEL_HELP}`,
     run: async ([folder = "."], flags) => (await import("./code-command.ts")).runCodeCommand(folder, flags),
+  }),
+  command<WorkflowFlags>({
+    usage: "workflow <action> [names...]",
+    summary: "List workflows and their runs; start, resume and cancel runs.",
+    options: [
+      ["-i, --input <json>", "run: the input"],
+      ["--run <id>", "run: the id of the new run"],
+      ["-d, --data <json>", "resume: the data that the step waits for"],
+      ["--step <id>", "resume: the step, if several wait; a nested one as workflow.step"],
+      ["--label <label>", "resume: the label of the suspension, instead of a step"],
+      ["--status <status>", "runs: only those with this status"],
+      ["--limit <number>", "runs: how many", "20"],
+      ["-u, --url <url>", "use this server. Without it, the project in this folder is loaded"],
+      ["--dev", "use the server that `selvedge dev` runs in this folder"],
+      ["--token <token>", "sent to the server as a bearer token; by default SELVEDGE_TOKEN"],
+      ["-r, --resource <id>", "the owner of a new run; runs: only those of this owner"],
+      ["--json", "print JSON: one object per line, or the whole run"],
+      NO_COLOR,
+    ],
+    help: `  selvedge workflow list
+  selvedge workflow run <workflow> --input '{"order": 7}'
+  selvedge workflow runs <workflow>
+  selvedge workflow resume <workflow> <run> --data '{"approved": true}'
+  selvedge workflow cancel <workflow> <run>
+
+run and resume show each step as it ends, and print the result when the run ends or waits. The exit
+code is 0 if it succeeded, 1 if it failed, and 3 if it waits for a person. Runs are stored: after
+Ctrl-C, a run on a server continues there, and one of this process when the project is served.`,
+    run: async (args, flags) => (await import("./workflow-command.ts")).runWorkflowCommand(args, flags),
   }),
   command<IndexFlags>({
     usage: "index <folder>",

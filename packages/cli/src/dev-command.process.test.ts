@@ -105,10 +105,6 @@ describe("selvedge dev", () => {
       "@mastra/voice-openai has no counterpart. Voice is not available. Call the provider's own package.",
     ],
     [
-      'import { createStep } from "@selvedge/core/workflows";',
-      "@selvedge/core/workflows does not exist. Workflows are not available yet.",
-    ],
-    [
       'import { Memory } from "@mastra/memory";',
       '@mastra/memory is not installed. Write "@mastra/memory": "npm:@selvedge/memory@^VERSION" into package.json, and run npm install.',
     ],

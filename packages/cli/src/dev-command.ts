@@ -13,7 +13,7 @@ export interface DevFlags {
   color: boolean;
 }
 
-/** `selvedge dev`: serves a project with its studio, and starts anew when its files change. */
+/** `selvedge dev`: serves a project with its studio, and restarts when its files change. */
 export async function runDevCommand(named: string | undefined, flags: DevFlags): Promise<number> {
   const { stdout, stderr, env } = process;
   const style = createStyle(flags.color && wantsColor(stdout, env));

@@ -55,7 +55,7 @@ async function makeIndex(folder: string, flags: CheckedFlags, bar: ProgressBar):
   const style = createStyle(flags.color && wantsColor(process.stderr, process.env));
   const embedder = localEmbedder({ threads });
   bar.say("Loading the embedding model");
-  // A missing model is told now, not after the first file.
+  // A missing model is reported now, not after the first file.
   await embedder.embed(["."]);
   const database = await realFile(resolve(flags.database));
   const beside = `${database}.${encodeURIComponent(flags.name)}`;

@@ -138,7 +138,7 @@ export async function indexFolder(options: IndexFolderOptions): Promise<IndexRep
       }
     }
   };
-  // All have come to rest before a failure is told: the caller closes the store.
+  // All have settled before a failure is reported, because the caller closes the store.
   const readers = await Promise.allSettled(Array.from({ length: options.filesAtOnce ?? 1 }, readSome));
   for (const reader of readers) if (reader.status === "rejected") throw reader.reason;
   await journal.compact();
@@ -206,7 +206,7 @@ async function prepare(options: IndexFolderOptions, journal: IndexJournal): Prom
     if (count === journal.passages) return;
   }
   const dimension = embedder.dimension ?? (await embedder.embed(["."]))[0]!.length;
-  // The journal goes first: what stands without one is taken for somebody else's.
+  // The journal is written first: files without one are treated as foreign.
   await journal.reset(settings);
   if (isThere) await vector.deleteIndex({ indexName });
   await vector.createIndex({ indexName, dimension });

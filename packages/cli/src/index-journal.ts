@@ -28,7 +28,7 @@ type Line =
  *   {"settings": …}   {"begun": path}   {"done": path, "hash": …, "passages": n}   {"gone": path}
  *
  * `begun` is written before anything of a file is changed in the index and `done` after, so a file that was begun and
- * not done is in an unknown state and read anew. A last line that was cut off is overlooked.
+ * not done is in an unknown state and read again. A last line that was cut off is overlooked.
  */
 export class IndexJournal {
   readonly #path: string;
@@ -57,7 +57,7 @@ export class IndexJournal {
     return journal;
   }
 
-  /** Starts anew, with no files. */
+  /** Starts over, with no files. */
   async reset(settings: IndexSettings): Promise<void> {
     this.files.clear();
     this.unsure.clear();

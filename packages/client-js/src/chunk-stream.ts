@@ -5,6 +5,13 @@ import type { Connection } from "./connection.ts";
 /** A chunk as received over the wire; on a thread it has a number. */
 export type WireChunk = AgentChunk & { seq?: number };
 
+/** What the chunks of every stream have. */
+interface AnyChunk {
+  type: string;
+  runId: string;
+  seq?: number;
+}
+
 export interface ReconnectOptions {
   /** Consecutive attempts. Default: unlimited. */
   maxRetries?: number;
@@ -19,7 +26,7 @@ export interface ProcessOptions<Chunk> {
   reconnect?: boolean | ReconnectOptions;
   /** Called when the connection breaks and when it is restored. */
   onConnection?: (state: "live" | "reconnecting", error?: Error) => void;
-  /** Called when the thread's queue may have changed, whoever changed it. Reload also after a reconnect. */
+  /** Called when the thread's queue may have changed, from any client. Reload after a reconnect, too. */
   onQueueChange?: () => void;
 }
 
@@ -30,11 +37,22 @@ export interface Place {
 }
 
 /** Reconnects at the current position, in one attempt. */
-export type Reopen = (place: Place, signal: AbortSignal) => Promise<Connection<WireChunk>>;
+export type Reopen<Chunk = WireChunk> = (place: Place, signal: AbortSignal) => Promise<Connection<Chunk>>;
+
+/** How a stream ends by itself. */
+export interface StreamEnd<Chunk> {
+  /** Nothing follows this chunk. */
+  isLast(chunk: Chunk): boolean;
+  /** The server may close the stream after this chunk; otherwise a close means that the connection broke. */
+  isRest?(chunk: Chunk): boolean;
+}
 
 const FIRST_DELAY_MS = 1000;
 const MAX_DELAY_MS = 30_000;
 const LAST: ReadonlySet<string> = new Set(["finish", "abort", "error"]);
+
+/** The end of an agent's run. */
+export const END_OF_RUN: StreamEnd<WireChunk> = { isLast: ({ type }) => LAST.has(type) };
 
 /**
  * Chunks over connections that may break. Each chunk is delivered once and in order: the numbers show what is missing
@@ -44,28 +62,29 @@ const LAST: ReadonlySet<string> = new Set(["finish", "abort", "error"]);
  *       │                      └──refused, or too often──▶ throws
  *       └──left, or a run's last chunk──▶ end
  */
-export class ChunkStream {
-  readonly #reopen: Reopen | undefined;
-  readonly #endsWithRun: boolean;
+export class ChunkStream<Chunk extends AnyChunk = WireChunk> {
+  readonly #reopen: Reopen<Chunk> | undefined;
+  readonly #end: StreamEnd<Chunk> | undefined;
   readonly #leaving = new AbortController();
-  #connection: Connection<WireChunk>;
+  #connection: Connection<Chunk>;
   #after: number | undefined;
   #runId: string | undefined;
   #taken = false;
+  #rests = false;
 
   /**
    * Without `reopen`, a broken connection ends the stream: there is no position to resume from.
-   * `endsWithRun`: the stream ends with a run's last chunk, not when the reader leaves.
+   * Without `end`, the stream ends when the reader leaves.
    */
   constructor(
-    connection: Connection<WireChunk>,
-    reopen: Reopen | undefined,
-    options: { after?: number | undefined; endsWithRun: boolean },
+    connection: Connection<Chunk>,
+    reopen: Reopen<Chunk> | undefined,
+    options: { after?: number | undefined; end?: StreamEnd<Chunk> | undefined },
   ) {
     this.#connection = connection;
     this.#reopen = reopen;
     this.#after = options.after;
-    this.#endsWithRun = options.endsWithRun;
+    this.#end = options.end;
   }
 
   /** The number of the last delivered chunk, or where the stream started. */
@@ -83,7 +102,7 @@ export class ChunkStream {
     return this.#leaving.signal.aborted;
   }
 
-  async *read(options: Omit<ProcessOptions<WireChunk>, "onChunk">): AsyncGenerator<WireChunk, void> {
+  async *read(options: Omit<ProcessOptions<Chunk>, "onChunk">): AsyncGenerator<Chunk, void> {
     if (this.#taken)
       throw new AgentError(
         "invalid-argument",
@@ -100,12 +119,13 @@ export class ChunkStream {
         try {
           for await (const chunk of this.#readLine(options.onQueueChange)) {
             attempt = 0;
+            this.#rests = this.#end?.isRest?.(chunk) ?? false;
             yield chunk;
-            if (this.#endsWithRun && LAST.has(chunk.type)) return;
+            if (this.#end?.isLast(chunk)) return;
           }
           if (this.#connection.heard) attempt = 0;
-          if (this.left) return;
-          if (!options.reconnect && !this.#endsWithRun) return;
+          if (this.left || this.#rests) return;
+          if (!options.reconnect && !this.#end) return;
           broken = new AgentError("connection-failed", "The server closed the stream before its end.");
         } catch (error) {
           if (!AgentError.is(error)) throw error;
@@ -129,7 +149,7 @@ export class ChunkStream {
     }
   }
 
-  async *#readLine(onQueueChange: (() => void) | undefined): AsyncGenerator<WireChunk, void> {
+  async *#readLine(onQueueChange: (() => void) | undefined): AsyncGenerator<Chunk, void> {
     const connection = this.#connection;
     connection.onQueueChange = onQueueChange;
     for await (const chunks of connection.read()) {
@@ -148,13 +168,13 @@ export class ChunkStream {
   }
 
   /** A connection that broke before its first chunk may have announced its position and run. */
-  #noteStart(connection: Connection<WireChunk>): void {
+  #noteStart(connection: Connection<Chunk>): void {
     this.#after ??= connection.after;
     this.#runId ??= connection.runId;
   }
 
   async #open(
-    reopen: Reopen,
+    reopen: Reopen<Chunk>,
     broken: Error,
     { attempt, maxRetries, delayMs }: { attempt: number; maxRetries: number; delayMs: number },
   ): Promise<{ attempt: number } | undefined> {

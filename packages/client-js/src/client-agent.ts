@@ -23,7 +23,7 @@ import type {
 } from "@selvedge/protocol/routes";
 import { checkName } from "./check-name.ts";
 import { call, type CallResult } from "./call.ts";
-import { ChunkStream, type Place, type Reopen, type WireChunk } from "./chunk-stream.ts";
+import { ChunkStream, END_OF_RUN, type Place, type Reopen, type WireChunk } from "./chunk-stream.ts";
 import {
   describeOptions,
   localCalls,
@@ -168,7 +168,7 @@ export class ClientAgent {
       const body = { ...thread, ...(from !== undefined && { after: from }) };
       return this.#call("subscribe", { body, signal }, repeatable);
     };
-    const stream = new ChunkStream(await open({ after }, given, true), open, { after, endsWithRun: false });
+    const stream = new ChunkStream(await open({ after }, given, true), open, { after });
     given?.addEventListener("abort", () => stream.leave(), { once: true });
     const abort = async () => (await this.abortThread(thread)).aborted;
     return new ThreadSubscription(stream, abort, clientTools && this.#answersOn(thread, clientTools));
@@ -260,7 +260,7 @@ export class ClientAgent {
       body: describeOptions(params),
       signal,
     })) as Connection<WireChunk>;
-    const stream = new ChunkStream(connection, undefined, { endsWithRun: true });
+    const stream = new ChunkStream(connection, undefined, { end: END_OF_RUN });
     signal?.addEventListener("abort", () => stream.leave(), { once: true });
     return new RunStream(stream);
   }
@@ -274,7 +274,7 @@ export class ClientAgent {
       return this.#openObserved({ ...thread, runId, ...(after !== undefined && { after }) }, signal);
     };
     const stream = new ChunkStream(connection, threadId === undefined ? undefined : reopen, {
-      endsWithRun: true,
+      end: END_OF_RUN,
     });
     options.signal?.addEventListener("abort", () => stream.leave(), { once: true });
     return stream;
@@ -284,7 +284,7 @@ export class ClientAgent {
     const open = ({ after }: Place, signal?: AbortSignal, repeatable = false) =>
       this.#openObserved({ ...params, ...(after !== undefined && { after }) }, signal, repeatable);
     const connection = await open(params, undefined, true);
-    return new ChunkStream(connection, open, { after: params.after, endsWithRun: true });
+    return new ChunkStream(connection, open, { after: params.after, end: END_OF_RUN });
   }
 
   #openObserved(

@@ -50,7 +50,7 @@ export class ClientSession {
     return this.#line.open();
   }
 
-  /** Ends the line. The session goes on. */
+  /** Closes the connection. The session continues. */
   close(): void {
     this.#line.close();
   }
@@ -126,7 +126,7 @@ export class ClientSession {
   readonly followUps = {
     count: (): number => this.#line.view.display.queuedFollowUps,
     isEmpty: (): boolean => this.#line.view.display.queuedFollowUps === 0,
-    /** Rises whenever somebody may have changed the queue. */
+    /** Increases whenever the queue may have changed. */
     revision: (): number => this.#line.view.queueRevision,
     list: async (): Promise<QueuedFollowUp[]> =>
       (await this.#line.call("listFollowUps", {})).followUps.map((one) => ({
@@ -167,17 +167,17 @@ export class ClientSession {
     return this.#send("sendSessionMessage", message);
   }
 
-  /** Puts an instruction into what goes on. */
+  /** Adds an instruction to the active run. */
   steer(message: Omit<SessionSend, "files">): Promise<SessionAck> {
     return this.#send("steerSession", message);
   }
 
-  /** Sends a message for a run of its own, after the one under way. */
+  /** Queues a message. It opens a separate run after the active one. */
   followUp(message: SessionSend): Promise<SessionAck> {
     return this.#send("followUpSession", message);
   }
 
-  /** Aborts what goes on. Answers whether there was something. */
+  /** Aborts the active run. Returns whether there was one. */
   async abort(): Promise<boolean> {
     return (await this.#line.call("abortSession", { body: {} })).aborted;
   }

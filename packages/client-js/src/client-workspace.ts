@@ -100,6 +100,22 @@ export class ClientWorkspace {
     return this.#call("undoWorkspaceChange", { params: { toolCallId }, body });
   }
 
+  /** The background processes of the caller's threads, newest first. */
+  processes(query: { threadId?: string } = {}): Promise<CallResult<"listWorkspaceProcesses">> {
+    return this.#call("listWorkspaceProcesses", { query });
+  }
+
+  /** Ends a background process. */
+  killProcess({
+    pid,
+    threadId,
+  }: {
+    pid: string;
+    threadId: string;
+  }): Promise<CallResult<"killWorkspaceProcess">> {
+    return this.#call("killWorkspaceProcess", { params: { pid }, body: { threadId } });
+  }
+
   #call<Name extends keyof RouteCalls>(name: Name, input: RequestInput = {}): Promise<CallResult<Name>> {
     const params = { workspaceId: this.workspaceId, ...input.params };
     return call(this.#transport, name, { ...input, params });

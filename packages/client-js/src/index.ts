@@ -1,5 +1,5 @@
 // The client
-export { MastraClient, type ClientTool } from "./mastra-client.ts";
+export { MastraClient, type ClientDynamicWorkflow, type ClientTool } from "./mastra-client.ts";
 export type { ClientOptions, Headers } from "./client-options.ts";
 export type { CallArguments, CallInput, CallResult } from "./call.ts";
 export type { Connection } from "./connection.ts";
@@ -25,6 +25,17 @@ export type { SubscriptionOptions, ThreadSubscription } from "./thread-subscript
 export type { ClientController } from "./client-controller.ts";
 export type { ClientSession, QueuedFollowUp, SessionAck, SessionSend } from "./client-session.ts";
 export type { SessionOptions } from "./session-line.ts";
+
+// Workflows and their runs
+export type { ClientWorkflow } from "./client-workflow.ts";
+export type {
+  ClientWorkflowRun,
+  RestartWorkflowOptions,
+  ResumeWorkflowOptions,
+  StartWorkflowOptions,
+  TimeTravelOptions,
+} from "./client-workflow-run.ts";
+export type { WorkflowStream, WorkflowStreamOptions } from "./workflow-stream.ts";
 
 // Tools that run here
 export {

@@ -1,7 +1,10 @@
 import type {
+  DynamicWorkflowInfo,
   ExecuteToolBody,
   RouteCalls,
   RouteName,
+  ScheduleInfo,
+  ScorerInfo,
   ThreadQuery,
   ToolInfo,
 } from "@selvedge/protocol/routes";
@@ -10,6 +13,7 @@ import { ClientAgent } from "./client-agent.ts";
 import { ClientController } from "./client-controller.ts";
 import type { ClientOptions } from "./client-options.ts";
 import { ClientVector } from "./client-vector.ts";
+import { ClientWorkflow } from "./client-workflow.ts";
 import { ClientWorkspace } from "./client-workspace.ts";
 import { MemoryThread } from "./memory-thread.ts";
 import { type RequestInput, Transport } from "./transport.ts";
@@ -18,6 +22,12 @@ import { type RequestInput, Transport } from "./transport.ts";
 export interface ClientTool {
   details(): Promise<ToolInfo>;
   execute(body?: ExecuteToolBody): Promise<unknown>;
+}
+
+/** A workflow that is defined as data. */
+export interface ClientDynamicWorkflow {
+  details(): Promise<DynamicWorkflowInfo>;
+  delete(): Promise<{ success: true }>;
 }
 
 /**
@@ -44,6 +54,11 @@ export class MastraClient {
 
   getAgent(agentId: string): ClientAgent {
     return new ClientAgent(this.#transport, agentId);
+  }
+
+  /** The processes that carry out runs. */
+  listWorkers(): Promise<CallResult<"listWorkers">> {
+    return this.call("listWorkers");
   }
 
   listAgentControllers(): Promise<CallResult<"listControllers">> {
@@ -102,12 +117,125 @@ export class MastraClient {
     };
   }
 
+  /** Workflows by registered name. */
+  listWorkflows(): Promise<CallResult<"listWorkflows">> {
+    return this.call("listWorkflows");
+  }
+
+  /** How many runs of each workflow are running, and how many wait for a person. */
+  listWorkflowRunCounts(
+    query: RouteCalls["listWorkflowRunCounts"]["query"] = {},
+  ): Promise<CallResult<"listWorkflowRunCounts">> {
+    return this.call("listWorkflowRunCounts", { query });
+  }
+
+  getWorkflow(workflowId: string): ClientWorkflow {
+    return new ClientWorkflow(this.#transport, workflowId);
+  }
+
   listWorkspaces(): Promise<CallResult<"listWorkspaces">> {
     return this.call("listWorkspaces");
   }
 
   getWorkspace(workspaceId: string): ClientWorkspace {
     return new ClientWorkspace(this.#transport, workspaceId);
+  }
+
+  listDynamicWorkflows(): Promise<CallResult<"listDynamicWorkflows">> {
+    return this.call("listDynamicWorkflows");
+  }
+
+  /** Checks and stores a workflow that is defined as data. */
+  upsertDynamicWorkflow(body: RouteCalls["upsertDynamicWorkflow"]["body"]): Promise<DynamicWorkflowInfo> {
+    return this.call("upsertDynamicWorkflow", { body });
+  }
+
+  getDynamicWorkflow(definitionId: string): ClientDynamicWorkflow {
+    const params = { definitionId };
+    return {
+      details: () => this.call("getDynamicWorkflow", { params }),
+      delete: () => this.call("deleteDynamicWorkflow", { params }),
+    };
+  }
+
+  listSchedules(query: RouteCalls["listSchedules"]["query"] = {}): Promise<CallResult<"listSchedules">> {
+    return this.call("listSchedules", { query });
+  }
+
+  createSchedule(body: RouteCalls["createSchedule"]["body"]): Promise<ScheduleInfo> {
+    return this.call("createSchedule", { body });
+  }
+
+  getSchedule(scheduleId: string): Promise<ScheduleInfo> {
+    return this.call("getSchedule", { params: { scheduleId } });
+  }
+
+  updateSchedule(scheduleId: string, body: RouteCalls["updateSchedule"]["body"]): Promise<ScheduleInfo> {
+    return this.call("updateSchedule", { params: { scheduleId }, body });
+  }
+
+  deleteSchedule(scheduleId: string): Promise<CallResult<"deleteSchedule">> {
+    return this.call("deleteSchedule", { params: { scheduleId } });
+  }
+
+  pauseSchedule(scheduleId: string): Promise<ScheduleInfo> {
+    return this.call("pauseSchedule", { params: { scheduleId } });
+  }
+
+  resumeSchedule(scheduleId: string): Promise<ScheduleInfo> {
+    return this.call("resumeSchedule", { params: { scheduleId } });
+  }
+
+  /** Fires it now. What it comes to is in `listScheduleTriggers()`. */
+  runSchedule(scheduleId: string): Promise<CallResult<"runSchedule">> {
+    return this.call("runSchedule", { params: { scheduleId } });
+  }
+
+  listScheduleTriggers(
+    scheduleId: string,
+    query: RouteCalls["listScheduleTriggers"]["query"] = {},
+  ): Promise<CallResult<"listScheduleTriggers">> {
+    return this.call("listScheduleTriggers", { params: { scheduleId }, query });
+  }
+
+  /** Scorers by id. */
+  listScorers(): Promise<CallResult<"listScorers">> {
+    return this.call("listScorers");
+  }
+
+  getScorer(scorerId: string): Promise<ScorerInfo> {
+    return this.call("getScorer", { params: { scorerId } });
+  }
+
+  /** The scores of a scorer, newest first, as the other lists of scores. */
+  listScoresByScorerId({
+    scorerId,
+    ...query
+  }: RouteCalls["listScoresByScorerId"]["query"] & { scorerId: string }): Promise<
+    CallResult<"listScoresByScorerId">
+  > {
+    return this.call("listScoresByScorerId", { params: { scorerId }, query });
+  }
+
+  listScoresByRunId({
+    runId,
+    ...query
+  }: RouteCalls["listScoresByRunId"]["query"] & { runId: string }): Promise<CallResult<"listScoresByRunId">> {
+    return this.call("listScoresByRunId", { params: { runId }, query });
+  }
+
+  listScoresByEntityId({
+    entityId,
+    entityType,
+    ...query
+  }: RouteCalls["listScoresByEntityId"]["query"] & { entityId: string; entityType: string }): Promise<
+    CallResult<"listScoresByEntityId">
+  > {
+    return this.call("listScoresByEntityId", { params: { entityId, entityType }, query });
+  }
+
+  saveScore(body: RouteCalls["saveScore"]["body"]): Promise<CallResult<"saveScore">> {
+    return this.call("saveScore", { body });
   }
 
   getVector(vectorName: string): ClientVector {

@@ -91,7 +91,7 @@ export class SessionLine {
     return this.#opening;
   }
 
-  /** Ends the line. The session goes on. */
+  /** Closes the connection. The session continues. */
   close(): void {
     this.#closed = true;
     this.#stream?.leave();

@@ -2,7 +2,7 @@ const WAITING = Symbol("waiting");
 
 type OwnSignal = AbortSignal & { [WAITING]?: Set<AbortWaiter> };
 
-/** Is told of an abort, at once. The name is that of event listeners, so that the same object can be one. */
+/** Called at once when a run is aborted. Named like an event listener, so that one object can be both. */
 export interface AbortWaiter {
   handleEvent(): void;
 }

@@ -1,4 +1,4 @@
-/** Where the runtime says what nobody was there to catch. Any console-like object will do. */
+/** Receives errors and warnings that no caller can catch. Any console-like object works. */
 export interface Logger {
   debug(message: string, ...details: unknown[]): void;
   info(message: string, ...details: unknown[]): void;

@@ -3,7 +3,7 @@ import { AgentError } from "./errors.ts";
 import { isPromise } from "./is-promise.ts";
 import type { System } from "./system.ts";
 
-/** How long code of the app may go on after the abort of its run, before the run goes on without it. */
+/** How long code of the app may continue after its run is aborted, before the run ends without it. */
 const ABORT_GRACE_MS = 1000;
 
 /** The limit is checked this many times while it lasts, so it is kept to one part in eight, never early. */

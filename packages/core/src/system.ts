@@ -27,6 +27,28 @@ export interface System {
   newId(purpose?: IdPurpose): string;
   /** A number in [0, 1). */
   random(): number;
+  /** Default: the machine that this process runs on. */
+  readonly machine?: MachineProcesses;
+}
+
+/** A process. A later one with the same number has another start time. */
+export interface IdentifiedProcess {
+  pid: number;
+  /** `undefined` if there is no such process. */
+  startTime: string | undefined;
+}
+
+/** The processes of a machine. */
+export interface MachineProcesses {
+  /** Process numbers mean something only on one host, until it restarts. */
+  readonly host: string;
+  readonly bootId: string;
+  readonly self: IdentifiedProcess;
+  identify(pid: number): IdentifiedProcess;
+  /** Whether this very process runs. */
+  isRunning(process: IdentifiedProcess): boolean;
+  /** Ends a process and all it started. */
+  kill(pid: number): Promise<void>;
 }
 
 export const realSystem: System = {
@@ -42,9 +64,18 @@ export const realSystem: System = {
     if (options?.background) timer.unref();
     return () => clearTimeout(timer);
   },
-  newId: () => crypto.randomUUID(),
+  newId: () => timeOrderedId(Date.now()),
   random: () => Math.random(),
 };
+
+/**
+ * A UUID of version 7: the time, then random bits. New rows then have neighbouring keys, so that a store writes a few
+ * pages of an index again and again, and not one somewhere for each row.
+ */
+function timeOrderedId(now: number): string {
+  const time = Math.trunc(now).toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8, 12)}-7${crypto.randomUUID().slice(15)}`;
+}
 
 /** Resolves after `ms`, or rejects with the signal's reason as soon as it aborts. */
 export function sleep(

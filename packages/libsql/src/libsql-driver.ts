@@ -1,20 +1,17 @@
 import { AgentError, errorMessage } from "@selvedge/core/errors";
 import {
-  type Cells,
   type Change,
   checkSelect,
-  columnType,
   type Commit,
   type CommitOutcome,
   type CommitResult,
-  type Condition,
   encodeNewRow,
   encodeRow,
-  mergeCell,
   MESSAGES,
   realSystem,
   type Row,
   type Select,
+  sleep,
   type StorageDriver,
   type System,
   type Table,
@@ -23,13 +20,15 @@ import {
   type Write,
 } from "@selvedge/core/storage";
 import { Connection, type ConnectionOptions } from "./connection.ts";
-import { MessageIndex } from "./message-index.ts";
-import { addTable, migrate } from "./migrate.ts";
+import { indexSlice, isIndexed, lastMessage, messageMentions } from "./message-index.ts";
+import { addTables, migrate } from "./migrate.ts";
 import { mentionsSql } from "./search-index.ts";
-import { isSilent, News } from "./news.ts";
+import { isSilent, News, newsSql } from "./news.ts";
+import { type Plan, read } from "./plan.ts";
 import { isProcessGone, processOwnerId } from "./process-owner.ts";
-import { type Query, SqlWriter } from "./sql-writer.ts";
-import type { Values } from "./statement.ts";
+import { type Query, type Sql, SqlWriter } from "./sql-writer.ts";
+import type { Statement } from "./statement.ts";
+import { toRows } from "./to-row.ts";
 import { isReadOnly, isUniqueViolation } from "./to-storage-error.ts";
 import { watchFile } from "./watch-file.ts";
 
@@ -41,10 +40,9 @@ const FEW_ROWS = 500;
  */
 export class LibSQLDriver implements StorageDriver {
   readonly #connection: Connection;
-  readonly #sql: SqlWriter;
-  readonly #messages: MessageIndex;
+  readonly #sql: SqlWriter<Statement>;
   readonly #watchers = new Set<(change: Change) => void>();
-  readonly #news: News;
+  readonly #news = new News();
   #stopWatching: (() => void) | undefined;
   readonly #system: System;
 
@@ -52,11 +50,14 @@ export class LibSQLDriver implements StorageDriver {
     this.#system = options.system ?? realSystem;
     this.#connection = new Connection({
       ...options,
-      prepare: (connection) => migrate(connection, Math.trunc(this.#system.now())),
+      prepare: (connection) => {
+        const plan = (): Plan<Sql[]> => migrate(connection.path, Math.trunc(this.#system.now()));
+        if (read(connection, plan()).length === 0) return;
+        // The second process to get the lock finds nothing left to do.
+        connection.transaction(() => this.#apply(read(connection, plan())));
+      },
     });
     this.#sql = new SqlWriter((text) => this.#connection.statement(text));
-    this.#messages = new MessageIndex(this.#connection, this.#system);
-    this.#news = new News(this.#connection);
   }
 
   migrate(): Promise<void> {
@@ -64,9 +65,14 @@ export class LibSQLDriver implements StorageDriver {
   }
 
   addTables(tables: readonly Table[]): Promise<void> {
-    return this.#connection.write(() => {
-      for (const table of tables) addTable(this.#connection, table);
-    });
+    return this.#connection.write(() => this.#apply(read(this.#connection, addTables(tables))));
+  }
+
+  #apply(statements: readonly Sql[]): void {
+    for (const { text, params } of statements) {
+      if (params.length === 0) this.#connection.exec(text);
+      else this.#connection.run(text, params);
+    }
   }
 
   async select(queries: readonly Select[]): Promise<Row[][]> {
@@ -84,7 +90,7 @@ export class LibSQLDriver implements StorageDriver {
   /** `find` runs while the database can be read, and returns how to find the rows. */
   async #read(
     { table, limit, columns = Object.keys(table.columns) }: Select,
-    find: () => Query,
+    find: () => Query<Statement>,
   ): Promise<Row[]> {
     const found = await this.#connection.read(() => {
       const { statement, params } = find();
@@ -92,7 +98,7 @@ export class LibSQLDriver implements StorageDriver {
       const row = statement.row(params);
       return row ? [row] : [];
     });
-    return found.map((values) => toRow(table, columns, values));
+    return toRows(table, columns, found);
   }
 
   async selectMentioning(query: Select, terms: readonly string[]): Promise<Row[]> {
@@ -111,10 +117,10 @@ export class LibSQLDriver implements StorageDriver {
   async #messagesMentioning(query: Select, terms: readonly string[]): Promise<Row[]> {
     checkSelect(query);
     const conditions = toConditions(query.table, query.where);
-    const mentions = this.#messages.mentions(query, terms);
+    const mentions = messageMentions(query, terms);
     if (!mentions) return this.#select(query);
     try {
-      await this.#messages.catchUp();
+      await this.#indexMessages();
     } catch (error) {
       // A file that cannot be written has no current index.
       if (isReadOnly(error)) return this.#select(query);
@@ -122,6 +128,16 @@ export class LibSQLDriver implements StorageDriver {
     }
     const found = this.#sql.select(query, conditions, mentions);
     return this.#read(query, () => found);
+  }
+
+  /** Reads in what has been written since the last search, in slices that let other work run. */
+  async #indexMessages(): Promise<void> {
+    const connection = this.#connection;
+    const last = await connection.read(() => read(connection, lastMessage()));
+    while (!(await connection.read(() => read(connection, isIndexed(last))))) {
+      await connection.write(() => this.#apply(read(connection, indexSlice(last))));
+      await sleep(this.#system, 0);
+    }
   }
 
   async count({ table, where }: { table: Table; where?: Where }): Promise<number> {
@@ -145,7 +161,7 @@ export class LibSQLDriver implements StorageDriver {
   async #commit(commit: Commit): Promise<CommitOutcome> {
     const { writes } = commit;
     const [first] = writes;
-    const isOneStatement = writes.length === 1 && first?.op === "update" && !first.merge && !isSilent(writes);
+    const isOneStatement = writes.length === 1 && first?.op === "update" && !isSilent(commit);
     try {
       return { result: await this.#connection.write(this.#work(commit), isOneStatement) };
     } catch (error) {
@@ -156,7 +172,7 @@ export class LibSQLDriver implements StorageDriver {
   /** What a commit does inside a transaction. */
   #work(commit: Commit): () => CommitResult {
     const { writes } = commit;
-    const silent = isSilent(writes);
+    const news = isSilent(commit) ? newsSql(commit) : [];
     const operations = writes.map((write) => this.#prepare(write));
     return () => {
       const result: CommitResult = { changes: [], auto: [] };
@@ -167,7 +183,7 @@ export class LibSQLDriver implements StorageDriver {
           throw explain(error, index, writes[index]!.table);
         }
       }
-      if (silent) this.#news.tell(commit);
+      for (const { text, params } of news) this.#connection.run(text, params);
       return result;
     };
   }
@@ -198,7 +214,7 @@ export class LibSQLDriver implements StorageDriver {
     if (path === ":memory:") return () => {};
     this.#watchers.add(onChange);
     // A file that is not open yet is known from the first check on.
-    if (this.#connection.isOpen) this.#news.start();
+    if (this.#connection.isOpen) read(this.#connection, this.#news.start());
     this.#stopWatching ??= watchFile(
       path,
       () => this.#connection.dataVersion(),
@@ -216,7 +232,7 @@ export class LibSQLDriver implements StorageDriver {
   #tellNews(): void {
     let change: Change = "unknown";
     try {
-      change = this.#news.look();
+      change = read(this.#connection, this.#news.look());
     } catch {
       // The file is locked right now: watchers check for themselves.
     }
@@ -238,7 +254,9 @@ export class LibSQLDriver implements StorageDriver {
     const change =
       write.op === "delete"
         ? this.#run(this.#sql.delete(table, conditions))
-        : this.#update(write, conditions);
+        : this.#run(
+            this.#sql.update(table, { ...write, set: encodeRow(table, write.set ?? {}) }, conditions),
+          );
     return (result) => {
       const changes = change();
       if (write.require && changes === 0) throw new ConditionFailed();
@@ -250,40 +268,15 @@ export class LibSQLDriver implements StorageDriver {
     const cells = encodeNewRow(table, row);
     const { auto } = table;
     const { statement, params } = this.#sql.insert(table, cells, onConflict);
-    // An upsert that updates does not change the last row id, so the number must be looked up.
-    const find =
-      auto !== undefined && onConflict === "update"
-        ? this.#sql.select({ table, columns: [auto], limit: 1 }, keyOf(table, cells))
-        : undefined;
+    if (auto !== undefined && onConflict === "update")
+      return (result) => add(result, 1, statement.row(params)![0] as number);
     return (result) => {
       const { changes, lastInsertRowid } = statement.run(params);
-      if (find) add(result, 1, find.statement.row(find.params)![0] as number);
-      else add(result, changes, auto !== undefined && changes > 0 ? Number(lastInsertRowid) : undefined);
+      add(result, changes, auto !== undefined && changes > 0 ? Number(lastInsertRowid) : undefined);
     };
   }
 
-  #update(write: Write & { op: "update" }, conditions: readonly Condition[]): () => number {
-    const { table, merge, increment = {} } = write;
-    const set = encodeRow(table, write.set ?? {});
-    for (const column of Object.keys(increment)) columnType(table, column);
-    if (!merge) return this.#run(this.#sql.update(table, set, increment, conditions));
-    for (const column of Object.keys(merge)) columnType(table, column);
-    const find = this.#sql.select({ table }, conditions);
-    // Merged in code: the transaction holds the write lock, so nothing changes between the read and the write.
-    return () => {
-      const found = find.statement.all<Cells>(find.params);
-      for (const cells of found) {
-        const merged: Cells = { ...set };
-        for (const [column, patch] of Object.entries(merge)) {
-          merged[column] = mergeCell(table, column, set[column] ?? cells[column] ?? null, patch);
-        }
-        this.#run(this.#sql.update(table, merged, increment, keyOf(table, cells)))();
-      }
-      return found.length;
-    };
-  }
-
-  #run({ statement, params }: Query): () => number {
+  #run({ statement, params }: Query<Statement>): () => number {
     return () => statement.run(params).changes;
   }
 }
@@ -293,20 +286,6 @@ type Operation = (result: CommitResult) => void;
 function add({ changes, auto }: CommitResult, count: number, number?: number): void {
   changes.push(count);
   auto.push(number);
-}
-
-function toRow(table: Table, columns: readonly string[], values: Values): Row {
-  const row: Row = {};
-  for (let index = 0; index < columns.length; index++) {
-    const column = columns[index]!;
-    const value = values[index]!;
-    row[column] = value !== null && table.columns[column] === "json" ? JSON.parse(value as string) : value;
-  }
-  return row;
-}
-
-function keyOf(table: Table, cells: Cells): Condition[] {
-  return table.key.map((column) => ({ column, op: "eq", value: cells[column]! }));
 }
 
 class ConditionFailed extends Error {}

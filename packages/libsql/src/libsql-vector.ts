@@ -45,7 +45,7 @@ export interface LibSQLVectorOptions {
   url?: string;
   connectionUrl?: string;
   id?: string;
-  /** For remote databases, which are not supported yet. */
+  /** Has no effect: vectors need a file. */
   authToken?: string;
   /**
    * From this many entries on, an index is searched through an HNSW graph if the package `usearch` is installed.

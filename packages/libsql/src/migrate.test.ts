@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { Mastra } from "@selvedge/core";
 import { Agent } from "@selvedge/core/agent";
-import { SCHEMA_VERSION } from "@selvedge/core/storage";
+import { insert, SCHEMA_VERSION, type Table } from "@selvedge/core/storage";
 import { createTool } from "@selvedge/core/tools";
 import { Memory } from "@selvedge/memory";
 import { scriptedModel } from "@selvedge/testing";
@@ -88,6 +88,55 @@ describe("a file of an older version", () => {
     const storage = open();
     await (await storage.getStore("memory"))!.deleteThread({ threadId: "finished" });
     expect(database.prepare("SELECT id FROM selvedge_responses").all([])).toEqual([{ id: "kept" }]);
+    database.close();
+    await storage.close();
+  });
+
+  it("keeps its scores, which nobody owns, and adds the owners of new ones", async () => {
+    const columns = { scorer_id: "text", run_id: "text", entity_id: "text", entity_type: "text" } as const;
+    const table: Table = {
+      name: "selvedge_scores",
+      columns: { id: "text", ...columns, source: "text", score: "real", more: "json", created_at: "integer" },
+      key: ["id"],
+      partition: "id",
+      indexes: [{ columns: ["scorer_id", "created_at"] }],
+    };
+    const old = open();
+    await old.domain({ name: "scores", version: 1, tables: [table], open: () => undefined });
+    const row = {
+      scorer_id: "s",
+      run_id: "r",
+      entity_id: "a",
+      entity_type: "AGENT",
+      source: "LIVE",
+      score: 1,
+    };
+    await old.commit([
+      insert(table, { ...row, id: "old", more: { resourceId: "ann" }, created_at: Date.now() }),
+    ]);
+    await old.close();
+    const storage = open();
+    const scores = (await storage.getStore("scores"))!;
+    const about = { scorerId: "s", runId: "r", entityId: "a", entityType: "AGENT", source: "LIVE" } as const;
+    const { score } = await scores.saveScore({ ...about, score: 0.5, resourceId: "ann" });
+    const { scores: all } = await scores.listScoresByRunId({ runId: "r" });
+    expect(new Set(all.map(({ id }) => id))).toEqual(new Set(["old", score.id]));
+    const own = await scores.listScoresByRunId({ runId: "r", resourceId: "ann" });
+    expect(own.scores).toEqual([score]);
+    await storage.close();
+  });
+
+  it("loses the indexes that no query uses any more", async () => {
+    oldFile();
+    const database = new Database(file);
+    const names = () =>
+      database
+        .prepare("SELECT name FROM sqlite_master WHERE name LIKE 'selvedge_message_steps_by_%'")
+        .all([]);
+    expect(names()).toEqual([{ name: "selvedge_message_steps_by_thread_id" }]);
+    const storage = open();
+    await storage.init();
+    expect(names()).toEqual([]);
     database.close();
     await storage.close();
   });

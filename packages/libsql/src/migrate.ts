@@ -1,10 +1,11 @@
 import { AgentError } from "@selvedge/core/errors";
 import { READABLE_FROM, SCHEMA_VERSION, TABLES, type Table } from "@selvedge/core/storage";
-import type { Connection } from "./connection.ts";
-import { addMessageIndex } from "./message-index.ts";
-import { addNews } from "./news.ts";
+import { messageIndexSql } from "./message-index.ts";
+import { NEWS_TABLE } from "./news.ts";
+import type { Found, Plan } from "./plan.ts";
 import { columnSql, createIndexSql, createTableSql, indexNames, quote } from "./schema-sql.ts";
-import { addSearchIndex } from "./search-index.ts";
+import { searchIndexSql } from "./search-index.ts";
+import type { Sql } from "./sql-writer.ts";
 
 /** How to convert the rows of a database that is older than a version. */
 const CHANGES: readonly { before: number; sql: readonly string[] }[] = [
@@ -52,84 +53,112 @@ const CHANGES: readonly { before: number; sql: readonly string[] }[] = [
 ];
 
 /**
- * Upgrades the database to this version in one transaction: adds missing tables, columns and indexes (including
- * full-text ones), drops unused indexes and converts rows. Several processes may do it at once; the second to get the
- * lock finds nothing left to do. An up-to-date database is only read, so a read-only one can be opened. A newer one
- * that declares itself compatible with this version is left as it is.
+ * What brings a database to this version: adds missing tables, columns and indexes (including full-text ones), drops
+ * unused indexes and converts rows. Nothing, if it is up to date, so a read-only one can be opened. A newer one that
+ * declares itself compatible with this version is left as it is. Run it in one transaction; several processes may do so
+ * at once if they read and write in that transaction, or read again when it is refused.
  */
-export function migrate(connection: Connection, now: number): void {
-  if (isUpToDate(storedVersion(connection))) return;
-  connection.transaction(() => {
-    connection.exec(
-      "CREATE TABLE IF NOT EXISTS selvedge_migrations (version INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL)",
-    );
-    const version = storedVersion(connection);
-    if (isUpToDate(version)) return;
-    for (const table of TABLES) addTable(connection, table);
-    addMessageIndex(connection);
-    addNews(connection);
-    for (const { before, sql } of CHANGES)
-      if (version !== undefined && version < before) for (const one of sql) connection.exec(one);
-    if (!columnsOf(connection, "selvedge_migrations").has("readable_from"))
-      connection.exec("ALTER TABLE selvedge_migrations ADD COLUMN readable_from INTEGER");
-    connection.run("INSERT INTO selvedge_migrations (version, applied_at, readable_from) VALUES (?, ?, ?)", [
-      SCHEMA_VERSION,
-      now,
+export function* migrate(place: string, now: number): Plan<Sql[]> {
+  const version = yield* storedVersion(place);
+  if (version !== undefined && version >= SCHEMA_VERSION) return [];
+  const found = yield* readSchema();
+  const changes = CHANGES.filter(({ before }) => version !== undefined && version < before);
+  const versions = found.columns.get(VERSIONS);
+  return [
+    ...toSql([
+      `CREATE TABLE IF NOT EXISTS ${VERSIONS} (version INTEGER PRIMARY KEY, applied_at INTEGER NOT NULL, readable_from INTEGER)`,
+      ...TABLES.flatMap((table) => tableSql(table, found)),
+      ...messageIndexSql(found.names),
+      NEWS_TABLE,
+      ...changes.flatMap(({ sql }) => sql),
+      ...(versions && !versions.has("readable_from")
+        ? [`ALTER TABLE ${VERSIONS} ADD COLUMN readable_from INTEGER`]
+        : []),
+    ]),
+    {
+      text: `INSERT INTO ${VERSIONS} (version, applied_at, readable_from) VALUES (?, ?, ?)`,
       // A new file lacks the table of responses that older versions expect.
-      version === undefined ? SCHEMA_VERSION : READABLE_FROM,
-    ]);
-  });
+      params: [SCHEMA_VERSION, now, version === undefined ? SCHEMA_VERSION : READABLE_FROM],
+    },
+  ];
 }
 
-function isUpToDate(version: number | undefined): boolean {
-  return version !== undefined && version >= SCHEMA_VERSION;
+/** What adds the missing tables, columns and indexes of a domain. */
+export function* addTables(tables: readonly Table[]): Plan<Sql[]> {
+  const found = yield* readSchema();
+  return toSql(tables.flatMap((table) => tableSql(table, found)));
 }
 
-function columnsOf(connection: Connection, table: string): Set<string> {
-  const columns = connection.all<{ name: string }>("SELECT name FROM pragma_table_info(?)", [table]);
-  return new Set(columns.map(({ name }) => name));
+const VERSIONS = "selvedge_migrations";
+
+interface Schema {
+  /** The columns of each table. */
+  columns: ReadonlyMap<string, ReadonlySet<string>>;
+  /** The indexes of each table that were created by name. */
+  indexes: ReadonlyMap<string, ReadonlySet<string>>;
+  names: ReadonlySet<string>;
 }
 
-/** Adds missing columns and indexes of a table, or the table. Inside a transaction. */
-export function addTable(connection: Connection, table: Table): void {
-  connection.exec(createTableSql(table));
-  const present = columnsOf(connection, table.name);
-  for (const column of Object.keys(table.columns)) {
-    if (!present.has(column)) {
-      connection.exec(`ALTER TABLE ${quote(table.name)} ADD COLUMN ${columnSql(table, column)}`);
-    }
+function* readSchema(): Plan<Schema> {
+  const [names, columns] = yield toSql([
+    `SELECT name, tbl_name AS "table", type = 'index' AND sql IS NOT NULL AS is_index FROM sqlite_master`,
+    `SELECT known.name AS "table", info.name AS name FROM sqlite_master AS known, pragma_table_info(known.name) AS info
+     WHERE known.type = 'table'`,
+  ]);
+  return {
+    names: new Set(names!.map(({ name }) => String(name))),
+    indexes: byTable(names!.filter(({ is_index: isIndex }) => isIndex === 1)),
+    columns: byTable(columns!),
+  };
+}
+
+function byTable(rows: readonly Found[]): Map<string, Set<string>> {
+  const names = new Map<string, Set<string>>();
+  for (const { table, name } of rows) {
+    const known = names.get(String(table)) ?? new Set();
+    names.set(String(table), known.add(String(name)));
   }
+  return names;
+}
+
+/** Adds a table, or its missing columns and indexes. */
+function tableSql(table: Table, { columns, indexes, names }: Schema): string[] {
+  const present = columns.get(table.name);
+  const missing = Object.keys(table.columns).filter((column) => present && !present.has(column));
   const wanted = indexNames(table);
-  const known = connection.all<{ name: string }>(
-    "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
-    [table.name],
+  // Other names are not ours.
+  const unused = [...(indexes.get(table.name) ?? [])].filter(
+    (name) => name.startsWith(`${table.name}_by_`) && !wanted.includes(name),
   );
-  for (const { name } of known) {
-    // Other names are not ours.
-    const isOurs = name.startsWith(`${table.name}_by_`);
-    if (isOurs && !wanted.includes(name)) connection.exec(`DROP INDEX ${quote(name)}`);
-  }
-  for (const index of createIndexSql(table)) connection.exec(index);
-  addSearchIndex(connection, table);
+  return [
+    createTableSql(table),
+    ...missing.map((column) => `ALTER TABLE ${quote(table.name)} ADD COLUMN ${columnSql(table, column)}`),
+    ...unused.map((name) => `DROP INDEX IF EXISTS ${quote(name)}`),
+    ...createIndexSql(table),
+    ...searchIndexSql(table, names),
+  ];
 }
 
-function storedVersion(connection: Connection): number | undefined {
-  const known = connection.all("SELECT 1 FROM sqlite_master WHERE name = 'selvedge_migrations'");
-  if (known.length === 0) return undefined;
+function* storedVersion(place: string): Plan<number | undefined> {
+  const [columns] = yield [{ text: "SELECT name FROM pragma_table_info(?)", params: [VERSIONS] }];
+  if (columns!.length === 0) return undefined;
   // A separate column since version 7; before that, no newer version was readable.
-  const readableFrom = columnsOf(connection, "selvedge_migrations").has("readable_from")
-    ? "readable_from"
-    : "version";
-  const [row] = connection.all<{ version: number; readable_from: number | null }>(
-    `SELECT version, ${readableFrom} AS readable_from FROM selvedge_migrations ORDER BY version DESC LIMIT 1`,
-  );
+  const readableFrom = columns!.some(({ name }) => name === "readable_from") ? "readable_from" : "version";
+  const [rows] = yield toSql([
+    `SELECT version, ${readableFrom} AS readable_from FROM ${VERSIONS} ORDER BY version DESC LIMIT 1`,
+  ]);
+  const [row] = rows! as { version: number; readable_from: number | null }[];
   if (row && row.version > SCHEMA_VERSION && (row.readable_from ?? row.version) > SCHEMA_VERSION) {
     throw new AgentError(
       "storage-failed",
-      `Database ${connection.path} was written by a newer version (schema ${row.version}, this one supports ${SCHEMA_VERSION}); ` +
+      `Database ${place} was written by a newer version (schema ${row.version}, this one supports ${SCHEMA_VERSION}); ` +
         "upgrade @selvedge/libsql to open it",
       { details: { found: row.version, known: SCHEMA_VERSION } },
     );
   }
   return row?.version;
+}
+
+function toSql(texts: readonly string[]): Sql[] {
+  return texts.map((text) => ({ text, params: [] }));
 }

@@ -1,11 +1,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Mastra, silentLogger } from "@selvedge/core";
 import { Agent } from "@selvedge/core/agent";
 import type { Change, Select } from "@selvedge/core/storage";
+import { createStep, createWorkflow } from "@selvedge/core/workflows";
 import { Memory } from "@selvedge/memory";
 import { scriptedModel } from "@selvedge/testing";
+import Database from "libsql";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { LibSQLStore } from "./libsql-store.ts";
 
 let folder: string;
@@ -56,6 +60,41 @@ describe("news of a file that processes share", () => {
     stop();
     await agent.close();
     await Promise.all([here.close(), elsewhere.close()]);
+  });
+
+  it("name workflow runs whose steps another process executes, without a row for each step", async () => {
+    const [here, elsewhere] = [open(), open()];
+    await Promise.all([here.init(), elsewhere.init()]);
+    const any = { inputSchema: z.any(), outputSchema: z.any() };
+    const build = () => {
+      let workflow: any = createWorkflow({ id: "w", ...any });
+      for (let index = 0; index < 20; index++)
+        workflow = workflow.then(createStep({ id: `s${index}`, ...any, execute: async () => index }));
+      return workflow.commit();
+    };
+    const hosts = [here, elsewhere].map(
+      (storage) => new Mastra({ workflows: { w: build() }, storage, logger: silentLogger }),
+    );
+    const seen = new Set<string>();
+    const stop = here.watch((change: Change) => {
+      if (change !== "unknown") for (const key of change.keys) seen.add(key);
+    });
+    // A reader in this process follows the run in the other.
+    const chunks: string[] = [];
+    const reader = await hosts[0]!.getWorkflow("w").createRun({ runId: "r" });
+    reader.watch(({ type }: { type: string }) => void chunks.push(type));
+    const run = await hosts[1]!.getWorkflow("w").createRun({ runId: "r" });
+    expect((await run.start({ inputData: 1 })).status).toBe("success");
+    await until(() => seen.has("r") && chunks.includes("workflow-finish"));
+    expect(chunks.filter((type) => type === "workflow-step-result")).toHaveLength(20);
+    const file = new Database(join(folder, "store.db"));
+    const { rows } = file.prepare("SELECT count(*) AS rows FROM selvedge_news WHERE key = ?").get("r") as {
+      rows: number;
+    };
+    expect(rows).toBeLessThan(5);
+    file.close();
+    stop();
+    await Promise.all(hosts.map((host) => host.close()));
   });
 
   it("cost the readers of other threads nothing", async () => {

@@ -3,20 +3,25 @@ import { AgentError } from "@selvedge/core/errors";
 
 const REMOTE = new Set(["libsql:", "http:", "https:", "ws:", "wss:"]);
 
+/** True for the address of a server. */
+export function isRemoteUrl(url: unknown): boolean {
+  return typeof url === "string" && REMOTE.has(schemeOf(url) ?? "");
+}
+
 /** The path of the database, or `:memory:`. */
 export function parseUrl(url: unknown): string {
   if (typeof url !== "string" || url === "") {
     throw new AgentError(
       "invalid-argument",
-      `url must be "file:<path>" or ":memory:", got ${JSON.stringify(url)}`,
+      `url must be "file:<path>", ":memory:" or the address of a libSQL server, got ${JSON.stringify(url)}`,
     );
   }
   if (url === ":memory:" || url === "file::memory:") return ":memory:";
-  const scheme = /^[a-z]+:/i.exec(url)?.[0].toLowerCase();
-  if (scheme !== undefined && REMOTE.has(scheme)) {
+  const scheme = schemeOf(url);
+  if (isRemoteUrl(url)) {
     throw new AgentError(
       "not-supported",
-      `Remote databases (${scheme}//…) are not supported yet; use "file:<path>" or ":memory:"`,
+      `Vectors on a libSQL server (${scheme}//…) are not supported; use "file:<path>" or ":memory:"`,
     );
   }
   if (scheme !== "file:" || url.includes("?") || url.includes("#")) {
@@ -29,4 +34,8 @@ export function parseUrl(url: unknown): string {
   if (path === "")
     throw new AgentError("invalid-argument", `url does not name a file: ${JSON.stringify(url)}`);
   return path;
+}
+
+function schemeOf(url: string): string | undefined {
+  return /^[a-z]+:/i.exec(url)?.[0].toLowerCase();
 }

@@ -1,5 +1,4 @@
 import type { Table } from "@selvedge/core/storage";
-import type { Connection } from "./connection.ts";
 import { quote } from "./schema-sql.ts";
 
 /** Shorter terms are not in the index, which consists of triples of characters. */
@@ -10,13 +9,12 @@ const MOST_TRIPLES = 32;
 /** Characters whose other case the index does not know. Such text is searched without the index. */
 const UNKNOWN_CASE = /[\u0307\u03f3]|(?![\u1e00-\u1fff])[\u0528-\u{10ffff}]/u;
 
-/** Creates the full-text index of a table, with triggers that keep it in sync whoever writes. */
-export function addSearchIndex(connection: Connection, table: Table): void {
+/** Creates the full-text index of a table, with triggers that keep it in sync with every write. */
+export function searchIndexSql(table: Table, names: ReadonlySet<string>): string[] {
   const { search, auto } = table;
-  if (!search || auto === undefined) return;
+  if (!search || auto === undefined) return [];
   const name = indexName(table);
-  const known = connection.all("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [name]);
-  if (known.length > 0) return;
+  if (names.has(name)) return [];
   const [index, content, row] = [quote(name), quote(table.name), quote(auto)];
   const columns = search.map(quote).join(", ");
   const values = (of: "old" | "new") =>
@@ -26,13 +24,13 @@ export function addSearchIndex(connection: Connection, table: Table): void {
   const remove = `INSERT INTO ${index} (${index}, rowid, ${columns}) VALUES ('delete', ${values("old")});`;
   const trigger = (event: string, when: string, work: string) =>
     `CREATE TRIGGER ${quote(`${name}_after_${event}`)} AFTER ${event} ON ${content} ${when} BEGIN ${work} END`;
-  connection.exec(
+  return [
     `CREATE VIRTUAL TABLE ${index} USING fts5(${columns}, content=${content}, content_rowid=${row}, tokenize='trigram')`,
-  );
-  connection.exec(trigger("insert", "", add));
-  connection.exec(trigger("delete", "", remove));
-  connection.exec(trigger("update", `WHEN ${changed}`, `${remove} ${add}`));
-  connection.exec(`INSERT INTO ${index} (${index}) VALUES ('rebuild')`);
+    trigger("insert", "", add),
+    trigger("delete", "", remove),
+    trigger("update", `WHEN ${changed}`, `${remove} ${add}`),
+    `INSERT INTO ${index} (${index}) VALUES ('rebuild')`,
+  ];
 }
 
 /** A condition on the rows of a table that the index supports, or `undefined`. */

@@ -1,6 +1,14 @@
-import type { Cell, Cells, Condition, Select, Table } from "@selvedge/core/storage";
+import {
+  type Cell,
+  type Cells,
+  columnType,
+  type Condition,
+  mergeCell,
+  type Row,
+  type Select,
+  type Table,
+} from "@selvedge/core/storage";
 import { quote } from "./schema-sql.ts";
-import type { Statement } from "./statement.ts";
 
 /** SQL text with its values. */
 export interface Sql {
@@ -9,7 +17,7 @@ export interface Sql {
 }
 
 /** A statement with its values. */
-export interface Query {
+export interface Query<Statement> {
   statement: Statement;
   params: (string | number | null)[];
 }
@@ -20,6 +28,14 @@ export interface Mentions extends Sql {
   order?: string;
 }
 
+/** What an update changes. */
+interface Change {
+  set: Cells;
+  merge?: Readonly<Record<string, Row>>;
+  increment?: Readonly<Record<string, number>>;
+}
+
+type Params = Sql["params"];
 type Conflict = "fail" | "ignore" | "update";
 
 const COMPARE = { eq: "=", gt: ">", gte: ">=", lt: "<", lte: "<=" } as const;
@@ -29,16 +45,16 @@ const MAX_SHAPES = 512;
  * Translates reads and writes to SQL. The text depends only on the shape, so each shape is translated and prepared
  * once. Shapes form a tree whose branches are the words of a shape: finding a known one builds no text.
  */
-export class SqlWriter {
+export class SqlWriter<Statement> {
   readonly #toStatement: (text: string) => Statement;
-  #shapes = new Map<Table, Shape>();
+  #shapes = new Map<Table, Shape<Statement>>();
   #known = 0;
 
   constructor(toStatement: (text: string) => Statement) {
     this.#toStatement = toStatement;
   }
 
-  select(query: Select, conditions: readonly Condition[], more?: Mentions): Query {
+  select(query: Select, conditions: readonly Condition[], more?: Mentions): Query<Statement> {
     const { table, orderBy, limit, offset, columns } = query;
     let shape = this.#of(table).to("select");
     if (columns) for (const column of columns) shape = shape.to(column);
@@ -56,7 +72,7 @@ export class SqlWriter {
   }
 
   /** Returns a row if at most this many rows match. */
-  atMost(table: Table, conditions: readonly Condition[], count: number): Query {
+  atMost(table: Table, conditions: readonly Condition[], count: number): Query<Statement> {
     const shape = toConditionsShape(this.#of(table).to("at most"), conditions);
     const some = (): string => `SELECT 1 FROM ${quote(table.name)}${whereText(conditions)} LIMIT ?`;
     const statement =
@@ -64,7 +80,7 @@ export class SqlWriter {
     return { statement, params: [...paramsOf(conditions), count + 1, count] };
   }
 
-  exists(table: Table, conditions: readonly Condition[]): Query {
+  exists(table: Table, conditions: readonly Condition[]): Query<Statement> {
     const shape = toConditionsShape(this.#of(table).to("exists"), conditions);
     const statement =
       shape.statement ??
@@ -72,7 +88,7 @@ export class SqlWriter {
     return { statement, params: paramsOf(conditions) };
   }
 
-  count(table: Table, conditions: readonly Condition[]): Query {
+  count(table: Table, conditions: readonly Condition[]): Query<Statement> {
     const shape = toConditionsShape(this.#of(table).to("count"), conditions);
     const statement =
       shape.statement ??
@@ -80,10 +96,11 @@ export class SqlWriter {
     return { statement, params: paramsOf(conditions) };
   }
 
-  insert(table: Table, cells: Cells, onConflict: Conflict): Query {
+  /** An upsert returns a row with the number of its own, if the table numbers its rows. */
+  insert(table: Table, cells: Cells, onConflict: Conflict): Query<Statement> {
     const columns = Object.keys(cells);
     let shape = this.#of(table).to("insert").to(onConflict);
-    const params: Query["params"] = [];
+    const params: Params = [];
     for (const column of columns) {
       shape = shape.to(column);
       params.push(cells[column]!);
@@ -92,44 +109,46 @@ export class SqlWriter {
     return { statement, params };
   }
 
-  update(
-    table: Table,
-    set: Cells,
-    increment: Readonly<Record<string, number>>,
-    conditions: readonly Condition[],
-  ): Query {
-    const columns = Object.keys(set);
-    const counters = Object.keys(increment);
+  update(table: Table, change: Change, conditions: readonly Condition[]): Query<Statement> {
+    const { set, merge = {}, increment = {} } = change;
     let shape = this.#of(table).to("update");
-    const params: Query["params"] = [];
-    for (const column of columns) {
+    const params: Params = [];
+    for (const column of Object.keys(set)) {
+      if (column in merge) continue;
       shape = shape.to(column);
       params.push(set[column]!);
     }
     shape = shape.to(END);
-    for (const column of counters) {
+    for (const [column, patch] of Object.entries(merge)) {
+      shape = shape.to(column).to(column in set ? "set" : "");
+      if (column in set) params.push(set[column]!);
+      params.push(...patchParams(table, column, patch));
+    }
+    shape = shape.to(END);
+    for (const column of Object.keys(increment)) {
+      columnType(table, column);
       shape = shape.to(column);
       params.push(increment[column]!);
     }
     shape = toConditionsShape(shape.to(END), conditions);
-    const statement = shape.statement ?? this.#word(shape, updateText(table, columns, counters, conditions));
+    const statement = shape.statement ?? this.#word(shape, updateText(table, change, conditions));
     return { statement, params: paramsOf(conditions, params) };
   }
 
-  delete(table: Table, conditions: readonly Condition[]): Query {
+  delete(table: Table, conditions: readonly Condition[]): Query<Statement> {
     const shape = toConditionsShape(this.#of(table).to("delete"), conditions);
     const statement =
       shape.statement ?? this.#word(shape, `DELETE FROM ${quote(table.name)}${whereText(conditions)}`);
     return { statement, params: paramsOf(conditions) };
   }
 
-  #of(table: Table): Shape {
+  #of(table: Table): Shape<Statement> {
     let shape = this.#shapes.get(table);
-    if (!shape) this.#shapes.set(table, (shape = new Shape()));
+    if (!shape) this.#shapes.set(table, (shape = new Shape<Statement>()));
     return shape;
   }
 
-  #word(shape: Shape, text: string): Statement {
+  #word(shape: Shape<Statement>, text: string): Statement {
     if (++this.#known > MAX_SHAPES) {
       this.#known = 0;
       this.#shapes = new Map();
@@ -141,19 +160,22 @@ export class SqlWriter {
 /** Separates lists of words. No column has this name. */
 const END = "";
 
-class Shape {
+class Shape<Statement> {
   statement: Statement | undefined;
-  readonly #next: Map<string, Shape> = new Map();
+  readonly #next: Map<string, Shape<Statement>> = new Map();
 
-  to(word: string): Shape {
+  to(word: string): Shape<Statement> {
     let next = this.#next.get(word);
-    if (!next) this.#next.set(word, (next = new Shape()));
+    if (!next) this.#next.set(word, (next = new Shape<Statement>()));
     return next;
   }
 }
 
 /** Everything the text of conditions depends on. */
-function toConditionsShape(from: Shape, conditions: readonly Condition[]): Shape {
+function toConditionsShape<Statement>(
+  from: Shape<Statement>,
+  conditions: readonly Condition[],
+): Shape<Statement> {
   let shape = from;
   for (const condition of conditions) {
     shape = shape.to(condition.column).to(condition.op);
@@ -194,24 +216,48 @@ function insertText(table: Table, columns: readonly string[], onConflict: Confli
       (column) => `${quote(column)} = excluded.${quote(column)}`,
     );
     text += `DO UPDATE SET ${set.join(", ")}`;
+    // An upsert that updates does not change the last row id.
+    if (table.auto !== undefined) text += ` RETURNING ${quote(table.auto)}`;
   }
   return text;
 }
 
 function updateText(
   table: Table,
-  columns: readonly string[],
-  counters: readonly string[],
+  { set, merge = {}, increment = {} }: Change,
   conditions: readonly Condition[],
 ): string {
+  const plain = Object.keys(set).filter((column) => !(column in merge));
   const changes = [
-    ...columns.map((column) => `${quote(column)} = ?`),
-    ...counters.map((column) => `${quote(column)} = coalesce(${quote(column)}, 0) + ?`),
+    ...plain.map((column) => `${quote(column)} = ?`),
+    ...Object.keys(merge).map(
+      (column) => `${quote(column)} = ${mergeText(column in set ? "?" : quote(column))}`,
+    ),
+    ...Object.keys(increment).map((column) => `${quote(column)} = coalesce(${quote(column)}, 0) + ?`),
   ];
   // An update that sets nothing still counts the rows it matches.
   const [key] = table.key;
   if (changes.length === 0) changes.push(`${quote(key!)} = ${quote(key!)}`);
   return `UPDATE ${quote(table.name)} SET ${changes.join(", ")}${whereText(conditions)}`;
+}
+
+/**
+ * The keys of the patch go, and those with a value are added again. `json_patch` alone would drop the nulls inside
+ * objects; the text of other values stays as it is.
+ */
+function mergeText(current: string): string {
+  return (
+    `(SELECT CASE WHEN added = '{}' THEN rest WHEN rest = '{}' THEN added ` +
+    `ELSE substr(rest, 1, length(rest) - 1) || ',' || substr(added, 2) END FROM ` +
+    `(SELECT json_patch(CASE json_type(whole) WHEN 'object' THEN whole ELSE '{}' END, ?) AS rest, ? AS added ` +
+    `FROM (SELECT ${current} AS whole)))`
+  );
+}
+
+/** What goes, and what is added. */
+function patchParams(table: Table, column: string, patch: Row): string[] {
+  const gone = Object.fromEntries(Object.keys(patch).map((key) => [key.toWellFormed(), null]));
+  return [JSON.stringify(gone), mergeCell(table, column, null, patch) as string];
 }
 
 function whereText(conditions: readonly Condition[], more?: Sql): string {
@@ -220,7 +266,7 @@ function whereText(conditions: readonly Condition[], more?: Sql): string {
   return parts.length === 0 ? "" : ` WHERE ${parts.join(" AND ")}`;
 }
 
-function paramsOf(conditions: readonly Condition[], params: Query["params"] = []): Query["params"] {
+function paramsOf(conditions: readonly Condition[], params: Params = []): Params {
   for (const condition of conditions) {
     if (condition.op === "null" || (condition.op === "ne" && condition.value === null)) continue;
     // One parameter for a list of any length: one statement to prepare, and no limit on the number.

@@ -9,7 +9,7 @@ export abstract class LoggerTransport extends Transform {
 /** Passes records to a transport. One that fails must not take the app with it. */
 export function toDestination(transport: LoggerTransport): Writable {
   transport.on("error", (error) => console.error("[selvedge] A log transport failed", error));
-  // Nobody reads what a transport passes on.
+  // Nothing reads the output of a transport.
   transport.resume();
   return transport;
 }

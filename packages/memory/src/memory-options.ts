@@ -1,3 +1,4 @@
+import type { OptionNames } from "@selvedge/core/guards";
 import type { MemoryConfig, System } from "@selvedge/core/memory";
 import type { ModelMessage } from "@selvedge/core/message";
 import type { Processor } from "@selvedge/core/processors";
@@ -22,6 +23,17 @@ export interface MemoryOptions {
   onWarning?: ((warning: MemoryWarning) => void) | undefined;
   system?: System | undefined;
 }
+
+/** The options of `new Memory()`. */
+export const MEMORY_OPTIONS: OptionNames<Required<MemoryOptions>> = {
+  storage: true,
+  vector: true,
+  embedder: true,
+  options: true,
+  processors: true,
+  onWarning: true,
+  system: true,
+};
 
 /** Options of a memory. A call accepts the same, but can only switch observational memory off. */
 export interface MemoryDefaults extends MemoryConfig {

@@ -1,3 +1,4 @@
+import { defaultLogger, warnUnknownOptions } from "@selvedge/core/guards";
 import { AgentError } from "@selvedge/core/errors";
 import {
   type MastraMemory,
@@ -35,6 +36,7 @@ import type {
   ThreadAddress,
   WorkingMemoryAddress,
 } from "./memory-options.ts";
+import { MEMORY_OPTIONS } from "./memory-options.ts";
 import {
   type MemorySettings,
   toMemoryConfig,
@@ -80,6 +82,7 @@ export class Memory implements MastraMemory {
   #storage: Storage | undefined;
 
   constructor(options: MemoryOptions = {}) {
+    warnUnknownOptions("new Memory()", options, MEMORY_OPTIONS, defaultLogger);
     this.#options = options.options ?? {};
     this.#storage = options.storage;
     this.#processors = options.processors ?? [];
@@ -123,6 +126,11 @@ export class Memory implements MastraMemory {
 
   useStorage(storage: Storage): void {
     this.#storage ??= storage;
+  }
+
+  historyLimit(config: MemoryConfig | undefined): number {
+    const { lastMessages, observes } = this.#settings(config);
+    return observes && this.#om ? 0 : lastMessages;
   }
 
   async prepareRun(run: MemoryRun): Promise<MemoryParts> {
@@ -324,7 +332,7 @@ export class Memory implements MastraMemory {
     return cloneHistory(await this.#store(), threadId);
   }
 
-  /** The copies of a thread, newest first: those of its own resource, unless another is named. */
+  /** The copies of a thread, newest first: those of the same resource, unless another is named. */
   async listClones(sourceThreadId: string, resourceId?: string): Promise<StoredThread[]> {
     return listClones(await this.#store(), sourceThreadId, resourceId);
   }

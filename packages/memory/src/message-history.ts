@@ -1,7 +1,7 @@
 import { AgentError } from "@selvedge/core/errors";
+import type { MemoryJournal } from "@selvedge/core/memory";
 import type { ProcessInputArgs, Processor } from "@selvedge/core/processors";
-import type { ThreadDomain } from "@selvedge/core/storage";
-import { showValue } from "@selvedge/protocol";
+import { showValue, type StoredMessage } from "@selvedge/protocol";
 import { type ThreadSource, threadDomainOf } from "./thread-domain-of.ts";
 
 export interface MessageHistoryOptions {
@@ -13,17 +13,23 @@ export interface MessageHistoryOptions {
 /** Puts the newest messages of the thread before the input. Reads only as many as it shows. */
 export class MessageHistory implements Processor {
   readonly id = "message-history";
-  readonly #store: () => Promise<ThreadDomain>;
+  readonly #recent: (threadId: string, limit: number) => Promise<StoredMessage[]>;
   readonly #lastMessages: number;
 
-  constructor({ storage, lastMessages = 10 }: MessageHistoryOptions) {
+  /** On its own thread, a run has a shorter way to the newest messages: its journal. */
+  constructor(
+    { storage, lastMessages = 10 }: MessageHistoryOptions,
+    journal?: Pick<MemoryJournal, "recentMessages">,
+  ) {
     if (!Number.isSafeInteger(lastMessages) || lastMessages < 0) {
       throw new AgentError(
         "invalid-argument",
         `\`lastMessages\` of MessageHistory must be a whole number from 0, got ${showValue(lastMessages)}.`,
       );
     }
-    this.#store = threadDomainOf(storage, "MessageHistory");
+    const store = threadDomainOf(storage, "MessageHistory");
+    this.#recent = async (threadId, limit) =>
+      journal ? journal.recentMessages(limit) : (await store()).recentMessages({ threadId, limit });
     this.#lastMessages = lastMessages;
   }
 
@@ -32,7 +38,7 @@ export class MessageHistory implements Processor {
     // The input is stored before the model is called, so it may be among the newest: it must not use up the history.
     const present = new Set(messageList.get.all.db().map((message) => message.id));
     const limit = this.#lastMessages + present.size;
-    const newest = await (await this.#store()).recentMessages({ threadId, limit });
+    const newest = await this.#recent(threadId, limit);
     const older = newest.filter((message) => !present.has(message.id));
     messageList.prepend(older.slice(-this.#lastMessages));
   }

@@ -47,7 +47,8 @@ export function prepareRun(run: MemoryRun, settings: MemorySettings, kit: Memory
   const { store, index, warn, toolInput } = kit;
   const parts: MemoryParts = { inputProcessors: [], outputProcessors: [], tools: {} };
   const { inputProcessors: before, outputProcessors: after } = parts;
-  if (lastMessages > 0 && !kit.om) before.push(new MessageHistory({ storage: store, lastMessages }));
+  if (lastMessages > 0 && !kit.om)
+    before.push(new MessageHistory({ storage: store, lastMessages }, run.journal));
   const found =
     recall &&
     index &&

@@ -12,19 +12,34 @@ const HINTS: Readonly<Record<string, string>> = {
   "42501":
     "the user lacks a permission. Grant CREATE on the schema, or let a user that has it open the store once",
   "25006": "it is read-only, such as a standby. Use the address of the primary",
+  "22P05": "the encoding of the database lacks a character. Use a database with ENCODING 'UTF8'",
+  "42703": "a table has other columns than expected. Pass an empty schema as schemaName",
+  "42809": "something else has the name of a table. Pass an empty schema as schemaName",
   "42P01": "a table is missing. Open the store with a user that may create it",
   "53100": "the disk is full. Free some space on the server",
   "53200": "it is out of memory. Raise max_locks_per_transaction if it names locks",
   "53300": "it has too many connections. Lower max, raise max_connections, or use a pooler",
-  "57014": "the statement took too long",
+  "57014": "the statement was cancelled or took too long. Raise statement_timeout if it is set",
   "57P03": "it is starting or stopping. Try again later",
 };
+
+/** Errors of the driver that have no code, by a part of their message. */
+const HINTS_BY_MESSAGE: readonly (readonly [part: string, hint: string])[] = [
+  ["does not support SSL", "it does not support SSL. Turn SSL on in the server, or leave out ssl"],
+  ["connection timeout", HINTS["ETIMEDOUT"]!],
+  ["timeout exceeded when trying to connect", HINTS["ETIMEDOUT"]!],
+  [
+    "Connection terminated unexpectedly",
+    "the connection was closed. Check that a PostgreSQL server is at this address, and see its log",
+  ],
+];
 
 /** Converts the driver's error to `storage-failed` with the cause. Our own errors pass unchanged. */
 export function toPgError(error: unknown): AgentError {
   if (AgentError.is(error)) return error;
-  const hint = HINTS[codeOf(error)];
-  const reason = hint === undefined ? messageOf(error) : `${hint} (${messageOf(error)})`;
+  const message = messageOf(error);
+  const hint = HINTS[codeOf(error)] ?? HINTS_BY_MESSAGE.find(([part]) => message.includes(part))?.[1];
+  const reason = hint === undefined ? message : `${hint} (${message})`;
   return new AgentError("storage-failed", `PostgreSQL: ${reason}`, { cause: error });
 }
 

@@ -36,6 +36,7 @@ export const ERROR_CODES = {
   "reader-too-slow": { status: 410, retryable: true },
   "attempts-exhausted": { status: 500, retryable: false },
   "tool-outcome-unknown": { status: 500, retryable: false },
+  "step-outcome-unknown": { status: 500, retryable: false },
   "file-changed": { status: 409, retryable: false },
   "tool-not-found": { status: 404, retryable: false },
   "tool-input-invalid": { status: 400, retryable: false },

@@ -28,6 +28,27 @@ export {
 } from "./fold-chunk.ts";
 export { LiveAnswer } from "./live-answer.ts";
 
+// Workflows
+export { foldWorkflow, type StepProgress, type WorkflowProgress } from "./fold-workflow.ts";
+export { WORKFLOW_RUN_STATUSES } from "./workflow.ts";
+export type {
+  NumberedWorkflowChunk,
+  SerializedStep,
+  SerializedStepEntry,
+  SerializedStepGraph,
+  WorkflowChunk,
+  WorkflowChunkPayloads,
+  WorkflowResumeLabel,
+  WorkflowRunRecord,
+  WorkflowRunSnapshot,
+  WorkflowRunStatus,
+  WorkflowState,
+  WorkflowStepResult,
+  WorkflowStepStatus,
+  WorkflowTripwire,
+  WorkflowUsage,
+} from "./workflow.ts";
+
 // Messages and threads
 export { MESSAGE_ROLES } from "./message.ts";
 export type {
@@ -75,3 +96,16 @@ export { AgentError } from "./agent-error.ts";
 export { ERROR_CODES, type ErrorCode, UNEXPECTED_CODES } from "./error-codes.ts";
 export { errorMessage, showValue, toolErrorCode } from "./error-message.ts";
 export { isHiddenFailure, toolFailed } from "./hidden-failure.ts";
+export {
+  type AgentSchedule,
+  type AgentScheduleTarget,
+  type Schedule,
+  SCHEDULE_OUTCOMES,
+  SCHEDULE_STATUSES,
+  type ScheduleOutcome,
+  type ScheduleStatus,
+  type ScheduleTrigger,
+  type ScheduleTriggerKind,
+  type WorkflowSchedule,
+  type WorkflowScheduleTarget,
+} from "./schedule.ts";

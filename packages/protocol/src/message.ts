@@ -56,8 +56,9 @@ export interface ToolInvocation {
   state: ToolInvocationState;
   toolCallId: string;
   toolName: string;
-  args: unknown;
-  result?: unknown;
+  /** What the model passed. Its shape is the tool's. */
+  args: any;
+  result?: any;
   isError?: boolean;
   /** For a failed call: the error's code, or `tool-failed` for the tool's own error. */
   errorCode?: ErrorCode;

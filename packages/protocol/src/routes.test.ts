@@ -44,6 +44,28 @@ GET /api/mcp/:serverId/tools/:toolId
 POST /api/mcp/:serverId/tools/:toolId/execute
 ALL /api/mcp/:serverId/mcp
 GET /api/vectors
+GET /api/workflows
+GET /api/workflows/run-counts
+GET /api/workflows/:workflowId
+GET /api/workflows/:workflowId/runs
+GET /api/workflows/:workflowId/runs/:runId
+DELETE /api/workflows/:workflowId/runs/:runId
+POST /api/workflows/:workflowId/runs/:runId/cancel
+POST /api/workflows/:workflowId/create-run
+POST /api/workflows/:workflowId/start
+POST /api/workflows/:workflowId/start-async
+POST /api/workflows/:workflowId/stream
+POST /api/workflows/:workflowId/resume
+POST /api/workflows/:workflowId/resume-async
+POST /api/workflows/:workflowId/resume-no-wait
+POST /api/workflows/:workflowId/resume-stream
+POST /api/workflows/:workflowId/observe
+POST /api/workflows/:workflowId/restart
+POST /api/workflows/:workflowId/restart-async
+POST /api/workflows/:workflowId/restart-all-active-workflow-runs
+POST /api/workflows/:workflowId/time-travel
+POST /api/workflows/:workflowId/time-travel-async
+POST /api/workflows/:workflowId/time-travel-stream
 `
   .trim()
   .split("\n");

@@ -2,7 +2,11 @@ import { AGENT_ROUTES } from "./routes/agent-routes.ts";
 import { APP_ROUTES } from "./routes/app-routes.ts";
 import { COMPAT_ROUTES } from "./routes/compat-routes.ts";
 import { CONTROLLER_ROUTES } from "./routes/controller-routes.ts";
+import { DEFINITION_ROUTES } from "./routes/definition-routes.ts";
 import { MEMORY_ROUTES } from "./routes/memory-routes.ts";
+import { SCHEDULE_ROUTES } from "./routes/schedule-routes.ts";
+import { SCORE_ROUTES } from "./routes/score-routes.ts";
+import { WORKFLOW_ROUTES } from "./routes/workflow-routes.ts";
 import { WORKSPACE_ROUTES } from "./routes/workspace-routes.ts";
 import type { AnyRoute } from "./routes/route.ts";
 import type { RouteName, RouteTable } from "./routes/wire.ts";
@@ -12,7 +16,11 @@ export const ROUTES: RouteTable = {
   ...AGENT_ROUTES,
   ...CONTROLLER_ROUTES,
   ...MEMORY_ROUTES,
+  ...WORKFLOW_ROUTES,
   ...WORKSPACE_ROUTES,
+  ...SCHEDULE_ROUTES,
+  ...SCORE_ROUTES,
+  ...DEFINITION_ROUTES,
   ...APP_ROUTES,
   ...COMPAT_ROUTES,
 };

@@ -6,6 +6,8 @@ export { useChat } from "./use-chat.ts";
 export type { ChatMessageInput, ToolCallStatus, UseChatOptions, UseChatResult } from "./use-chat.ts";
 export { useThread } from "./use-thread.ts";
 export type { UseThreadOptions, UseThreadResult } from "./use-thread.ts";
+export { useWorkflowRun } from "./use-workflow-run.ts";
+export type { UseWorkflowRunOptions, UseWorkflowRunResult } from "./use-workflow-run.ts";
 export {
   MastraReactProvider,
   type MastraReactProviderProps,
@@ -19,6 +21,14 @@ export {
   type SessionSnapshot,
   type SessionStoreOptions,
 } from "./session-store.ts";
+
+// A workflow run, without React
+export {
+  type SuspendedStep,
+  WorkflowRunStore,
+  type WorkflowRunStoreOptions,
+  type WorkflowRunView,
+} from "./workflow-run-store.ts";
 
 // A live thread, without React
 export { ThreadStore } from "./thread-store.ts";

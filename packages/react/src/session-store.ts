@@ -117,7 +117,7 @@ export class SessionStore extends ExternalStore<SessionSnapshot> {
     }
   }
 
-  /** Queues a message for a run of its own. */
+  /** Queues a message for a separate run. */
   async followUp(message: SessionSend): Promise<SessionAck> {
     const ack = await this.#session.followUp(message);
     await this.#readQueue(this.#session);
@@ -273,7 +273,8 @@ export class SessionStore extends ExternalStore<SessionSnapshot> {
 
   #messages({ currentMessage }: AgentControllerDisplayState): AgentControllerMessage[] {
     const known = new Set(this.#stored.map(({ id }) => id));
-    const newer = [...this.#live.values()].filter(({ id }) => !known.has(id));
+    // A message without content is what is left of a step that was taken again under another id.
+    const newer = [...this.#live.values()].filter(({ id, content }) => !known.has(id) && content.length > 0);
     const list = [...this.#stored.map((message) => this.#live.get(message.id) ?? message), ...newer];
     const isMissing = currentMessage && !list.some(({ id }) => id === currentMessage.id);
     return isMissing ? [...list, currentMessage] : list;

@@ -2,6 +2,7 @@ import { AgentError, errorFromWire, type ThreadSubscription } from "@selvedge/cl
 import { ignoreChunk, isMemoryChunk } from "@selvedge/protocol";
 import type { NumberedChunk } from "@selvedge/protocol/routes";
 import { approvalsAfter } from "./approval.ts";
+import { isPassing } from "./is-passing.ts";
 import type { ThreadDoor } from "./thread-door.ts";
 import type { ThreadLoader } from "./thread-loader.ts";
 import type { ThreadModel } from "./thread-model.ts";
@@ -189,9 +190,4 @@ export class ThreadFollower {
     this.#model.error = error instanceof Error ? error : new Error(String(error));
     this.#publish.now();
   }
-}
-
-/** Whether the server is unreachable or temporarily unavailable. */
-function isPassing(error: unknown): boolean {
-  return AgentError.is(error) && (error.retryable || error.status >= 500) && error.status !== 501;
 }

@@ -5,6 +5,7 @@ import type { AgentController } from "@selvedge/core/agent-controller";
 import type { RunOutput } from "@selvedge/core/agent";
 import type { Storage } from "@selvedge/core/storage";
 import { countRunning, readThreadOverview } from "@selvedge/core/threads";
+import type { Workflow } from "@selvedge/core/workflows";
 import type { AgentChunk } from "@selvedge/protocol";
 import type { Principal } from "./caller.ts";
 import { safeChunk } from "./safe-errors.ts";
@@ -13,9 +14,13 @@ import { FrameCache, wantsNumbers } from "./sse/frames.ts";
 import { Pace } from "./sse/pace.ts";
 import { FileHosts } from "./file-hosts.ts";
 import { KeptItems } from "./openai/kept-items.ts";
+import { ServedWorkflow } from "./served-workflow.ts";
 import type { ServerLimits, ServerOptions } from "./server-options.ts";
+import { findAgent } from "./find-agent.ts";
+import { findWorkflow } from "./find-workflow.ts";
 import { toWireError } from "./to-response.ts";
 import { Turns } from "./turns.ts";
+import { WorkflowRequests } from "./workflow-requests.ts";
 
 /** An agent with any tools. */
 export type AnyAgent = Agent<string, Record<string, never>>;
@@ -49,6 +54,8 @@ export class App {
   readonly pace: Pace;
   /** Searches, which may have to scan everything a resource ever said. */
   readonly searches: Turns = new Turns();
+  /** One at a time per owner, so that their number is known. */
+  readonly newSchedules: Turns = new Turns();
   readonly keptItems: KeptItems = new KeptItems();
   readonly #streams = new Set<EventBody>();
   readonly #streamQuota: Quota;
@@ -56,10 +63,13 @@ export class App {
   readonly #direct = new Quota({ total: Number.POSITIVE_INFINITY, each: Number.POSITIVE_INFINITY });
   /** Owners of runs without a thread. Owners of threads are in the store. */
   readonly #runs = new FairTable<string>(RUNS);
+  /** Requests to workflow runs, by idempotency key. */
+  readonly #requested: WorkflowRequests;
   #closed = false;
 
   constructor({ mastra, allowedFileHosts, authorize }: ServerOptions, limits: ServerLimits) {
     this.mastra = mastra;
+    this.#requested = new WorkflowRequests(mastra.system);
     this.isGuarded = authorize !== undefined;
     this.fileHosts = new FileHosts(allowedFileHosts);
     this.limits = limits;
@@ -91,11 +101,7 @@ export class App {
 
   /** Finds an agent by its registered name or its id. */
   agent(name: string): AnyAgent {
-    const agents = this.mastra.listAgents() as Record<string, AnyAgent>;
-    if (Object.hasOwn(agents, name)) return agents[name] as AnyAgent;
-    const found = Object.values(agents).find(({ id }) => id === name);
-    if (found) return found;
-    throw new AgentError("not-found", `There is no agent "${name}".`);
+    return findAgent(this.mastra, name) as AnyAgent;
   }
 
   controllers(): AgentController[] {
@@ -109,6 +115,19 @@ export class App {
     const found = Object.values(all).find(({ id }) => id === name);
     if (found) return found;
     throw new AgentError("not-found", `There is no agent controller "${name}".`);
+  }
+
+  /** Finds a workflow by its registered name or its id. */
+  workflow(name: string): ServedWorkflow {
+    return new ServedWorkflow(findWorkflow(this.mastra, name), this.#requested);
+  }
+
+  /** By registered name. */
+  workflows(): Record<string, ServedWorkflow> {
+    const all = Object.entries(this.mastra.listWorkflows() as Record<string, Workflow>);
+    return Object.fromEntries(
+      all.map(([name, workflow]) => [name, new ServedWorkflow(workflow, this.#requested)]),
+    );
   }
 
   /** The memory of an agent, or the host's. */
@@ -178,6 +197,7 @@ export class App {
       await store?.init();
       if (store) count += await countRunning(store, resourceId);
     }
+    count += await this.#runningWorkflows(resourceId);
     if (count < runsPerResource) return;
     const overview =
       threadId === undefined || !storage ? undefined : await readThreadOverview(storage, threadId);
@@ -275,6 +295,19 @@ export class App {
   close(): void {
     this.#closed = true;
     for (const stream of this.#streams) stream.end(closing());
+  }
+
+  async #runningWorkflows(resourceId: string): Promise<number> {
+    const workflows = Object.values(this.mastra.listWorkflows() as Record<string, Workflow>);
+    const engines = new Set(
+      workflows.filter(({ committed }) => committed).map((workflow) => workflow.engine()),
+    );
+    let count = 0;
+    for (const engine of engines) {
+      const running = { resourceId, statuses: ["running"] as const, limit: 1, offset: 0 };
+      count += (await engine.list(running)).total;
+    }
+    return count;
   }
 
   async #anyMemory(): Promise<MastraMemory | undefined> {

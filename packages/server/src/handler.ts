@@ -16,6 +16,10 @@ export interface Call<Name extends RouteName = RouteName> {
   /** The owner of the request's subject. `undefined` for lists across all owners. */
   readonly resourceId: string | undefined;
   readonly threadId: string | undefined;
+  /** Set on routes of workflow runs. */
+  readonly runId?: string;
+  /** Set on routes of schedules: the id under which it is stored. */
+  readonly scheduleId?: string;
   /** Set on session routes. */
   readonly session?: StoredSession;
 }

@@ -2,11 +2,14 @@ import { AgentError, type Mastra } from "@selvedge/core";
 import { RequestContext } from "@selvedge/core/request-context";
 import type { ApiRoute, AuthConfig, MiddlewareEntry, ServerConfig } from "@selvedge/core/server";
 import type { Context, Hono, MiddlewareHandler } from "hono";
-import type { Authorize } from "./caller.ts";
+import type { App } from "./app.ts";
+import type { Authorize, Principal } from "./caller.ts";
 import type { ServerOptions } from "./server-options.ts";
 
 /** The variables of a request, for middleware and the app's own routes. */
-export type HostVariables = { Variables: { mastra: Mastra; requestContext: RequestContext } };
+export type HostVariables = {
+  Variables: { mastra: Mastra; requestContext: RequestContext; caller: Principal; app: App };
+};
 
 /** Completes a server's options with the host's `server` settings. The options of `createServer` take precedence. */
 export function withHostConfig<Options extends ServerOptions>(options: Options): Options {
@@ -52,14 +55,16 @@ function resourceOf(auth: AuthConfig, user: unknown): string {
 /** Gives each request a context, runs the host's middleware, and serves its own routes. */
 export function mountHost(
   hono: Hono<HostVariables>,
-  mastra: Mastra,
-  identify: (context: Context<HostVariables>) => Promise<unknown>,
+  app: App,
+  identify: (context: Context<HostVariables>) => Promise<Principal>,
 ): void {
+  const { mastra } = app;
   const { middleware = [], apiRoutes = [] } = configOf(mastra);
   const entries: MiddlewareEntry[] = [middleware].flat();
   if (entries.length + apiRoutes.length === 0) return;
   hono.use("*", async (context, next) => {
     context.set("mastra", mastra);
+    context.set("app", app);
     context.set("requestContext", new RequestContext());
     await next();
   });
@@ -74,7 +79,7 @@ function mountRoute(
   hono: Hono<HostVariables>,
   mastra: Mastra,
   route: ApiRoute,
-  identify: (context: Context<HostVariables>) => Promise<unknown>,
+  identify: (context: Context<HostVariables>) => Promise<Principal>,
 ): void {
   let { handler } = route;
   const chain = [route.middleware ?? []].flat() as MiddlewareHandler[];
@@ -83,7 +88,7 @@ function mountRoute(
     methods,
     route.path,
     async (context, next) => {
-      if (route.requiresAuth !== false) await identify(context);
+      if (route.requiresAuth !== false) context.set("caller", await identify(context));
       await next();
     },
     ...chain,

@@ -20,7 +20,7 @@ interface Example {
   endsRun?: true;
 }
 
-const ANN = "ann+run-options,mcp";
+const ANN = "ann+run-options,mcp,control";
 const LIMITS = { streamsPerResource: 2 };
 const agentId = "helper";
 const params = { agentId };
@@ -58,7 +58,42 @@ const waiting = async (call: Served["call"]) => {
   return { params, body: { runId } };
 };
 
+const workflow = { params: { workflowId: "refund" } };
+const inputData = { order: "o-1" };
+
+/** A workflow run that waits for an approval. */
+async function suspended(call: Served["call"]): Promise<{ query: { runId: string } }> {
+  const query = { runId: newId() };
+  const response = await call("startWorkflowRunAsync", { ...workflow, query, body: { inputData } }, ANN);
+  expect(await response.json()).toMatchObject({ status: "suspended" });
+  return { query };
+}
+
 const EXAMPLES: readonly Example[] = [
+  {
+    name: "streamWorkflowRun",
+    open: async () => ({ ...workflow, body: { inputData, closeOnSuspend: false } }),
+  },
+  {
+    name: "resumeWorkflowRunStream",
+    open: async (call) => ({
+      ...workflow,
+      ...(await suspended(call)),
+      body: { resumeData: { approved: true } },
+    }),
+  },
+  {
+    name: "observeWorkflowRun",
+    open: async (call) => ({ ...workflow, ...(await suspended(call)), body: { follow: true } }),
+  },
+  {
+    name: "timeTravelWorkflowRunStream",
+    open: async (call) => ({
+      ...workflow,
+      ...(await suspended(call)),
+      body: { step: "find", closeOnSuspend: false },
+    }),
+  },
   { name: "stream", open: async () => ({ params, body: { messages: "Hi" } }), endsRun: true },
   { name: "observe", open: async (call) => ({ params, body: await running(call) }) },
   { name: "subscribe", open: async () => ({ params, body: { threadId: newId() } }) },

@@ -25,6 +25,8 @@ interface Ids {
   sessionThreadId: string;
   sessionCallId: string;
   followUpId: string;
+  workflowRunId: string;
+  scheduleId: string;
 }
 
 const agentId = "helper";
@@ -47,7 +49,78 @@ const workspaceId = "files";
 const file = { params: { workspaceId }, query: { path: "note.md" } };
 const skill = { params: { workspaceId, skillName: "weave" } };
 
+const workflowId = "refund";
+const ofWorkflow = { params: { workflowId } };
+const workflowRun = ({ workflowRunId }: Ids) => ({ params: { workflowId, runId: workflowRunId } });
+const started = ({ workflowRunId }: Ids) => ({
+  ...ofWorkflow,
+  query: { runId: workflowRunId },
+  body: { inputData: { order: "o-1" } },
+});
+const resumed = ({ workflowRunId }: Ids) => ({
+  ...ofWorkflow,
+  query: { runId: workflowRunId },
+  body: { step: "approve", resumeData: { approved: true } },
+});
+const travelled = ({ workflowRunId }: Ids) => ({
+  ...ofWorkflow,
+  query: { runId: workflowRunId },
+  body: { step: "approve" },
+});
+const namedRun = ({ workflowRunId }: Ids) => ({ ...ofWorkflow, query: { runId: workflowRunId }, body: {} });
+const scorerId = "brief";
+const scored = { scorerId, entityId: agentId, entityType: "AGENT", source: "LIVE" as const };
+const schedule = ({ scheduleId }: Ids) => ({ params: { scheduleId } });
+
 const EXAMPLES: Examples = {
+  listWorkflows: () => ({}),
+  listWorkflowRunCounts: () => ({ query: { resourceId: "ann" } }),
+  getWorkflow: () => ofWorkflow,
+  listWorkflowRuns: () => ({ ...ofWorkflow, query: { resourceId: "ann" } }),
+  getWorkflowRun: workflowRun,
+  deleteWorkflowRun: workflowRun,
+  cancelWorkflowRun: (ids) => ({ ...workflowRun(ids), body: {} }),
+  createWorkflowRun: namedRun,
+  startWorkflowRun: started,
+  startWorkflowRunAsync: started,
+  streamWorkflowRun: started,
+  resumeWorkflowRun: resumed,
+  resumeWorkflowRunNoWait: resumed,
+  resumeWorkflowRunAsync: resumed,
+  resumeWorkflowRunStream: resumed,
+  observeWorkflowRun: namedRun,
+  restartWorkflowRun: namedRun,
+  restartWorkflowRunAsync: namedRun,
+  restartAllWorkflowRuns: () => ({ ...ofWorkflow, body: {} }),
+  timeTravelWorkflowRun: travelled,
+  timeTravelWorkflowRunAsync: travelled,
+  timeTravelWorkflowRunStream: travelled,
+  listDynamicWorkflows: () => ({}),
+  upsertDynamicWorkflow: () => ({
+    body: { id: "d", inputSchema: {}, outputSchema: {}, graph: [{ type: "tool", id: "add", toolId: "add" }] },
+  }),
+  getDynamicWorkflow: () => ({ params: { definitionId: "none" } }),
+  deleteDynamicWorkflow: () => ({ params: { definitionId: "none" } }),
+  listSchedules: () => ({ query: { resourceId: "ann" } }),
+  createSchedule: ({ threadId }) => ({ body: { agentId, prompt: "x", threadId, cron: "0 0 1 1 *" } }),
+  getSchedule: schedule,
+  updateSchedule: (ids) => ({ ...schedule(ids), body: { prompt: "x" } }),
+  deleteSchedule: schedule,
+  pauseSchedule: schedule,
+  resumeSchedule: schedule,
+  runSchedule: schedule,
+  listScheduleTriggers: schedule,
+  listScorers: () => ({}),
+  getScorer: () => ({ params: { scorerId: "none" } }),
+  listScoresByScorerId: () => ({ params: { scorerId }, query: { resourceId: "ann" } }),
+  listScoresByRunId: ({ runId }) => ({ params: { runId }, query: { resourceId: "ann" } }),
+  listScoresByEntityId: () => ({
+    params: { entityType: "AGENT", entityId: agentId },
+    query: { resourceId: "ann" },
+  }),
+  saveScore: ({ runId }) => ({
+    body: { score: { ...scored, runId, resourceId: "ann", score: 0 } },
+  }),
   listWorkspaces: () => ({}),
   getWorkspace: () => ({ params: { workspaceId } }),
   listWorkspaceFiles: () => ({ params: { workspaceId }, query: { path: ".", recursive: true } }),
@@ -64,6 +137,9 @@ const EXAMPLES: Examples = {
   listSkillReferences: () => skill,
   getSkillReference: () => ({ params: { ...skill.params, referencePath: "yarn.md" } }),
   listWorkspaceChanges: () => ({ params: { workspaceId }, query: { resourceId: "ann" } }),
+  listWorkspaceProcesses: ({ threadId }) => ({ params: { workspaceId }, query: { threadId } }),
+  killWorkspaceProcess: ({ threadId }) => ({ params: { workspaceId, pid: "1" }, body: { threadId } }),
+  getAgentSkill: () => ({ params: { agentId, skillName: "weave" } }),
   undoWorkspaceChange: ({ toolCallId }) => ({ params: { workspaceId, toolCallId }, body: {} }),
   listControllers: () => ({}),
   listControllerModes: () => ({ params: { controllerId } }),
@@ -183,6 +259,7 @@ const EXAMPLES: Examples = {
     body: { action: "archive" },
   }),
   health: () => ({}),
+  listWorkers: () => ({}),
   openApi: () => ({}),
   explorer: () => ({}),
   listTools: () => ({}),
@@ -266,8 +343,22 @@ async function victim(): Promise<{ world: Served; ids: Ids; state(): Promise<str
   const response = await json("responses", { body: { model: agentId, input: MARK } }, "ann");
   const responseId = response["id"] as string;
   const owned = await ownSession(world);
+  const { runId: workflowRunId } = await json(
+    "startWorkflowRun",
+    { ...ofWorkflow, body: { inputData: { order: MARK } } },
+    "ann",
+  );
+  const isWaiting = async () =>
+    (await json("getWorkflowRun", workflowRun({ ...ABSENT, workflowRunId }), "ann")).status;
+  await expect.poll(isWaiting).toBe("suspended");
+  const timed = { agentId, prompt: MARK, threadId, cron: "0 0 1 1 *", metadata: { note: MARK } };
+  const { id: scheduleId } = await json("createSchedule", { body: timed }, "ann+control,signals");
+  const scores = (await world.storage.getStore("scores"))!;
+  await scores.saveScore({ ...scored, runId, score: 1, reason: MARK, input: MARK, resourceId: "ann" });
   const ids = {
     ...owned,
+    workflowRunId,
+    scheduleId,
     responseId,
     threadId,
     runId,
@@ -283,6 +374,10 @@ async function victim(): Promise<{ world: Served; ids: Ids; state(): Promise<str
       await json("listMessages", { params: { threadId } }, "ann"),
       await json("listNotifications", { params: { threadId } }, "ann"),
       await json("listRuns", { params: { threadId } }, "ann"),
+      await json("listSchedules", {}, "ann"),
+      await json("listScheduleTriggers", { params: { scheduleId } }, "ann"),
+      await json("listScoresByScorerId", { params: { scorerId } }, "ann+inspect"),
+      await json("listScoresByRunId", { params: { runId } }, "ann"),
       await json("getResponse", { params: { responseId } }, "ann"),
       await json("getSession", session(ids), "ann+control"),
       await json("listSessions", { params: { controllerId } }, "ann+control"),
@@ -296,6 +391,10 @@ async function victim(): Promise<{ world: Served; ids: Ids; state(): Promise<str
         "ann",
       ),
       await json("readWorkspaceFile", file, "ann"),
+      await json("getWorkflowRun", workflowRun(ids), "ann"),
+      await json("listWorkflowRuns", ofWorkflow, "ann"),
+      // Workflows as data are the app's: others may add some.
+      ((await json("listWorkflowRunCounts", {}, "ann")) as Record<string, unknown>)[workflowId],
       await json("searchWorkspace", { params: { workspaceId }, query: { query: "secret" } }, "ann"),
     ]);
   return { world, ids, state: look };
@@ -326,10 +425,12 @@ async function ownSession({
 }
 
 const ABSENT: Ids = {
+  workflowRunId: "no-workflow-run",
   sessionId: "no-session",
   sessionThreadId: "no-session-thread",
   sessionCallId: "no-session-call",
   followUpId: "no-follow-up",
+  scheduleId: "no-schedule",
   threadId: "no-thread",
   runId: "no-run",
   toolCallId: "no-call",
@@ -351,8 +452,16 @@ function smuggle(input: { body?: object; query?: object }, owner: string): objec
 describe.each(ROUTE_LIST)("$method $path", (route) => {
   const example = EXAMPLES[route.name] as (ids: Ids) => Input<typeof route.name>;
   const isOwned =
-    ["thread", "new-thread", "run", "session", "response"].includes(route.owner) &&
-    route.name !== "chatCompletions";
+    [
+      "thread",
+      "new-thread",
+      "run",
+      "session",
+      "response",
+      "workflow-run",
+      "new-workflow-run",
+      "schedule",
+    ].includes(route.owner) && route.name !== "chatCompletions";
 
   test("lets nobody in whom the authoriser does not know, unless it is public", async () => {
     const { call } = served([], { authorize: byHeader });
@@ -376,7 +485,7 @@ describe.each(ROUTE_LIST)("$method $path", (route) => {
     expect(foreign.status).toBe(404);
     const text = await foreign.text();
     expect(text).not.toContain(MARK);
-    if (route.owner !== "new-thread") {
+    if (!route.owner.startsWith("new-")) {
       const absent = await world.call(route.name, example(ABSENT), `bob+${ALL}`);
       expect(absent.status).toBe(404);
       expect(withoutIds(text, ids)).toBe(withoutIds(await absent.text(), ABSENT));

@@ -17,6 +17,8 @@ export interface ServerLimits {
   requestsPerResource: number;
   /** Concurrent runs per resource, as identified by the authoriser. Runs that wait for a person do not count. */
   runsPerResource: number;
+  /** Schedules per resource, as identified by the authoriser. */
+  schedulesPerResource: number;
   /** Open connections. Only used by `serve()`. */
   connections: number;
   /** Open connections per IPv4 address or IPv6 /64 network. A proxy in front of the server needs more. */
@@ -40,6 +42,7 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   requests: 10_000,
   requestsPerResource: 100,
   runsPerResource: 100,
+  schedulesPerResource: 100,
   connections: 20_000,
   connectionsPerAddress: 1000,
   heartbeatMs: 20_000,

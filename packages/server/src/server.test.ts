@@ -358,7 +358,7 @@ describe("tools, MCP and vectors", () => {
       total_count: 1,
       next: null,
     });
-    expect((await json("listMcpTools", { params: { serverId: "tools" } })).tools).toHaveLength(2);
+    expect((await json("listMcpTools", { params: { serverId: "tools" } })).tools).toHaveLength(3);
     const add = { params: { serverId: "tools", toolId: "add" }, body: { data: { a: 1, b: 2 } } };
     expect(await json("executeMcpTool", add)).toEqual({ result: { sum: 3 } });
     const pay = { params: { serverId: "tools", toolId: "pay" }, body: { data: { amount: 1 } } };

@@ -11,8 +11,12 @@ import type { Handlers } from "./handler.ts";
 import { AGENT_HANDLERS } from "./handlers/agent-handlers.ts";
 import { CONTROLLER_HANDLERS } from "./handlers/controller-handlers.ts";
 import { APP_HANDLERS } from "./handlers/app-handlers.ts";
+import { DEFINITION_HANDLERS } from "./handlers/definition-handlers.ts";
 import { MEMORY_HANDLERS } from "./handlers/memory-handlers.ts";
+import { SCHEDULE_HANDLERS } from "./handlers/schedule-handlers.ts";
+import { SCORE_HANDLERS } from "./handlers/score-handlers.ts";
 import { THREAD_HANDLERS } from "./handlers/thread-handlers.ts";
+import { WORKFLOW_HANDLERS } from "./handlers/workflow-handlers.ts";
 import { WORKSPACE_HANDLERS } from "./handlers/workspace-handlers.ts";
 import { OPENAI_HANDLERS } from "./openai/openai-handlers.ts";
 import { type HostVariables, mountHost, saidOf, withHostConfig } from "./host-config.ts";
@@ -27,7 +31,11 @@ const HANDLERS: Handlers = {
   ...CONTROLLER_HANDLERS,
   ...MEMORY_HANDLERS,
   ...THREAD_HANDLERS,
+  ...WORKFLOW_HANDLERS,
   ...WORKSPACE_HANDLERS,
+  ...SCHEDULE_HANDLERS,
+  ...SCORE_HANDLERS,
+  ...DEFINITION_HANDLERS,
   ...APP_HANDLERS,
   ...CHAT_HANDLERS,
   ...OPENAI_HANDLERS,
@@ -57,7 +65,7 @@ export class Server {
     this.#limits = toLimits(DEFAULT_SERVER_LIMITS, options.limits);
     this.#app = new App(options, this.#limits);
     this.#hono.onError((error) => this.#refuse(error, false));
-    mountHost(this.#hono, options.mastra, (context) =>
+    mountHost(this.#hono, this.#app, (context) =>
       identify(this.#authorize, context.req.raw, saidOf(context)),
     );
     for (const route of ROUTE_LIST) this.#mount(route);
@@ -129,7 +137,7 @@ export class Server {
       inspects = caller.has("inspect");
       if (route.owner !== "public") leave = this.#app.enter(caller);
       const input = await this.#read(route, checks, request, params);
-      const subject = await findSubject(route, input, caller, this.#app);
+      const subject = await findSubject(route, input, caller, this.#app, request);
       if (route.kind === "sse" || input.body["stream"] === true) this.#app.checkRoom(caller);
       if (route.startsRun)
         await this.#app.checkRuns(caller, () => storageOf(input, this.#app), subject.threadId);

@@ -1,4 +1,6 @@
+import { createHash } from "node:crypto";
 import { AgentError } from "@selvedge/core";
+import { FIRE_PREFIX } from "@selvedge/core/schedules";
 import { checkId, noThread, type Storage } from "@selvedge/core/storage";
 import { ownerOfRun, ownerOfThread } from "@selvedge/core/threads";
 import type { AgentController, StoredSession } from "@selvedge/core/agent-controller";
@@ -20,6 +22,10 @@ export interface Subject {
   resourceId: string | undefined;
   threadId: string | undefined;
   session?: StoredSession;
+  /** On routes of workflow runs: the id of the run. A new run may not exist yet. */
+  runId?: string;
+  /** On routes of schedules: the id under which it is stored. */
+  scheduleId?: string;
 }
 
 /** The resource of callers who name none, in an app without an authoriser. */
@@ -34,6 +40,7 @@ export async function findSubject(
   input: Input,
   caller: Principal,
   app: App,
+  request: Request,
 ): Promise<Subject> {
   if (route.grant) caller.require(route.grant, `${route.method} ${route.path}`);
   const said = caller.resourceId ?? saidResource(input);
@@ -49,6 +56,11 @@ export async function findSubject(
       return responseSubject(input.params["responseId"], said, app, route.method === "DELETE");
     case "session":
       return sessionSubject(input, caller, app);
+    case "workflow-run":
+    case "new-workflow-run":
+      return workflowRunSubject(route, input, said, app, request);
+    case "schedule":
+      return scheduleSubject(input, caller, app);
     case "thread":
     case "new-thread":
       return threadSubject(route, input, said, caller, app);
@@ -93,11 +105,83 @@ async function runSubject(input: Input, caller: Principal, app: App): Promise<Su
   throw new AgentError("not-found", `No run "${runId}" is waiting for an answer.`);
 }
 
+async function workflowRunSubject(
+  { owner }: AnyRoute,
+  input: Input,
+  said: string | undefined,
+  app: App,
+  request: Request,
+): Promise<Subject> {
+  const workflow = app.workflow(input.params["workflowId"] as string);
+  const given = input.params["runId"] ?? input.query["runId"];
+  const key = keyOf(request, input.body);
+  const runId =
+    given !== undefined
+      ? checkId("runId", given)
+      : key === undefined
+        ? app.system.newId()
+        : runIdFor(workflow.id, said, key);
+  const run = await workflow.definition.getWorkflowRunById(runId, { fields: [] });
+  if (!run && owner === "new-workflow-run")
+    return { resourceId: said, threadId: undefined, runId: checkNewRunId(runId) };
+  if (!run || (said !== undefined && said !== run.resourceId)) throw noWorkflowRun(workflow.id, runId);
+  return { resourceId: run.resourceId, threadId: undefined, runId };
+}
+
+/** A run under the id of a schedule's would keep that from starting. */
+export function checkNewRunId(runId: string): string {
+  if (!runId.startsWith(FIRE_PREFIX)) return runId;
+  throw new AgentError(
+    "invalid-argument",
+    `Ids that begin with "${FIRE_PREFIX}" are reserved for runs that schedules start, got "${runId}".`,
+  );
+}
+
+/** The id of a run that is started with a key and without an id: the same for every repetition by the same caller. */
+export function runIdFor(workflowId: string, resourceId: string | undefined, key: string): string {
+  return createHash("sha256")
+    .update(JSON.stringify([workflowId, resourceId ?? null, key]))
+    .digest("hex")
+    .slice(0, 32);
+}
+
+/** The key under which a request counts once. */
+export function keyOf(request: Request, body: Record<string, unknown>): string | undefined {
+  const key = request.headers.get("idempotency-key") ?? body["idempotencyKey"];
+  return key === undefined ? undefined : checkId("Idempotency-Key", key);
+}
+
+export function noWorkflowRun(workflowId: string, runId: string): AgentError {
+  return new AgentError("not-found", `There is no run "${runId}" of workflow "${workflowId}".`);
+}
+
 async function sessionSubject({ params }: Input, caller: Principal, app: App): Promise<Subject> {
   const sessionId = checkId("sessionId", params["sessionId"]);
   const session = await findSession(app.controller(params["controllerId"] as string), sessionId, caller);
   if (!session) throw noSession(sessionId);
   return { resourceId: session.resourceId, threadId: session.threadId, session };
+}
+
+async function scheduleSubject({ params }: Input, caller: Principal, app: App): Promise<Subject> {
+  const given = checkId("scheduleId", params["scheduleId"]);
+  const { resourceId } = caller;
+  for (const scheduleId of [...(resourceId === undefined ? [] : [scheduleIdFor(resourceId, given)]), given]) {
+    const found = await app.mastra.schedules.get(scheduleId);
+    const owner = found?.resourceId;
+    const isVisible =
+      caller.isTrusted || (owner === undefined ? caller.has("inspect") : owner === resourceId);
+    if (found && isVisible) return { resourceId: owner, threadId: undefined, scheduleId };
+  }
+  throw noSchedule(given);
+}
+
+export function noSchedule(id: string): AgentError {
+  return new AgentError("not-found", `There is no schedule "${id}".`);
+}
+
+/** The stored id of a schedule that an authenticated caller named, so that no caller can claim another's. */
+export function scheduleIdFor(resourceId: string, id: string): string {
+  return `${id}~${resourceId}`;
 }
 
 /** Finds a session by name: the caller's own, or any without an authoriser. */

@@ -2,6 +2,7 @@ import { AgentError, type Logger } from "@selvedge/core";
 import { toJson } from "@selvedge/core/guards";
 import { UNEXPECTED_CODES } from "@selvedge/protocol";
 import { isPrivate, safeError } from "./safe-errors.ts";
+import { wireValue } from "./wire-value.ts";
 import type { ErrorBody, OpenAIErrorBody } from "@selvedge/protocol/routes";
 
 const HEADERS = {
@@ -12,6 +13,11 @@ const HEADERS = {
 
 export function jsonResponse(value: unknown, status = 200): Response {
   return new Response(write(value ?? null), { status, headers: HEADERS });
+}
+
+/** The same for values of workflows, which JSON has no form for. */
+export function richResponse(value: unknown): Response {
+  return new Response(JSON.stringify(value ?? null, wireValue), { headers: HEADERS });
 }
 
 /**

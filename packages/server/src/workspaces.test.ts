@@ -196,6 +196,8 @@ test("finds passages and skills", async () => {
   expect(skills).toMatchObject([{ name: "weave", path: "skills/weave", source: "local" }]);
   const one = { ...params, skillName: "weave" };
   expect(await json("getSkill", { params: one }, "ann")).toMatchObject({ instructions: "Warp first." });
+  const ofAgent = { params: { agentId: "helper", skillName: "weave" } };
+  expect(await json("getAgentSkill", ofAgent, "ann")).toMatchObject({ instructions: "Warp first." });
   const { references } = await json("listSkillReferences", { params: one }, "ann");
   expect(references).toEqual(["yarn/wool.md"]);
   const referencePath = references[0]!;

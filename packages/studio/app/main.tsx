@@ -9,6 +9,8 @@ import "./styles/shell.css";
 import "./styles/pages.css";
 import "./styles/thread.css";
 import "./styles/session.css";
+import "./styles/workflow.css";
+import "./styles/schedule.css";
 import "./styles/markdown.css";
 
 applyTheme(storedTheme());

@@ -13,8 +13,9 @@ export function Sidebar(): ReactNode {
   const narrow = useMedia("(max-width: 50rem)");
   const current = matchPage(PAGES, parts)?.page;
   // The list of recent threads marks an open thread, if there is room for that list.
+  const isMarked = !narrow && current?.path.startsWith("/threads/");
   const isCurrent = (page: StudioPage): boolean =>
-    page === current || (narrow && current !== undefined && current.path.startsWith(page.path));
+    page === current || (!isMarked && current !== undefined && current.path.startsWith(`${page.path}/`));
   return (
     <header className="sidebar">
       <Link className="brand" href="/" aria-label="Selvedge">

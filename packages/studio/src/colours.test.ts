@@ -30,7 +30,12 @@ const PAIRS = [
   // In code blocks.
   ...["green", "amber"].map((text) => [text, "sunken"]),
   ...["indigo", "amber", "green", "stitch"].map((text) => [text, `${text}-soft`]),
+  // In the list of a workflow's steps.
+  ...["indigo", "amber", "green", "stitch"].flatMap((text) =>
+    ["surface", "hover", "indigo-soft"].map((ground) => [text, ground]),
+  ),
   ["ink", "indigo-soft"],
+  ["ink-2", "indigo-soft"],
   ["stitch", "surface"],
   ["on-fill", "indigo-fill"],
   ["on-fill", "indigo-fill-hover"],

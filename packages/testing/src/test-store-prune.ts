@@ -65,10 +65,24 @@ export function testPrune(test: StoreTest): void {
   test("deletes what is over and old of every thread, also of those that are never used again", async (storage) => {
     await oldThread(storage, "one", 3, null);
     await oldThread(storage, "two", 700, null);
-    expect(await storage.prune()).toEqual({ events: 703, runs: 2, idempotencyKeys: 2, notifications: 0 });
+    expect(await storage.prune()).toEqual({
+      events: 703,
+      runs: 2,
+      idempotencyKeys: 2,
+      notifications: 0,
+      workflowRuns: 0,
+      scores: 0,
+    });
     for (const of of [EVENTS, RUNS, SENDS]) expect(await storage.count({ table: of })).toBe(0);
     expect(await storage.count({ table: ACTORS })).toBe(2);
-    expect(await storage.prune()).toEqual({ events: 0, runs: 0, idempotencyKeys: 0, notifications: 0 });
+    expect(await storage.prune()).toEqual({
+      events: 0,
+      runs: 0,
+      idempotencyKeys: 0,
+      notifications: 0,
+      workflowRuns: 0,
+      scores: 0,
+    });
   });
 
   test("keeps the stream of a run that waits, and what is not old enough", async (storage) => {
@@ -104,6 +118,24 @@ export function testPrune(test: StoreTest): void {
     expect(await inbox.getNotification({ threadId: "t", id: pending!.id })).toMatchObject({
       status: "pending",
     });
+  });
+
+  test("deletes scores that are old, and lists only those of a resource", async (storage) => {
+    const scores = (await storage.getStore("scores"))!;
+    const of = { scorerId: "s", runId: "r", entityId: "a", entityType: "AGENT", source: "LIVE" as const };
+    for (const resourceId of ["ann", "bob", undefined])
+      await scores.saveScore({ ...of, resourceId, score: 1 });
+    expect((await scores.listScoresByRunId({ runId: "r" })).pagination.total).toBe(3);
+    for (const found of [
+      await scores.listScoresByScorerId({ scorerId: "s", resourceId: "ann" }),
+      await scores.listScoresByRunId({ runId: "r", resourceId: "ann" }),
+      await scores.listScoresByEntityId({ entityId: "a", entityType: "AGENT", resourceId: "ann" }),
+    ])
+      expect(found).toMatchObject({ scores: [{ resourceId: "ann" }], pagination: { total: 1 } });
+    expect(await storage.prune()).toMatchObject({ scores: 0 });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(await storage.prune({ scoresMs: 0 })).toMatchObject({ scores: 3 });
+    expect((await scores.listScoresByRunId({ runId: "r" })).scores).toEqual([]);
   });
 
   test("refuses a retention that is no number", async (storage) => {

@@ -251,7 +251,7 @@ export function testSelect(test: StoreTest): void {
   });
 
   test("keeps values of megabytes and lists of thousands", async (storage) => {
-    const big = "0123456789abcdef".repeat(200_000);
+    const big = "0123456789abcdef".repeat(140_000);
     await fill(storage, [{ id: "big", working_memory: big, metadata: { big } }]);
     const [row] = await storage.select({ table: RESOURCES, where: { id: "big" } });
     expect(row!.working_memory === big && (row!.metadata as { big: string }).big === big).toBe(true);

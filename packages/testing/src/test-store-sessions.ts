@@ -1,5 +1,5 @@
-import { SESSION_DOMAIN, type SessionDomain, type StoredSession } from "@selvedge/core/agent-controller";
-import type { Storage } from "@selvedge/core/storage";
+import { SESSION_DOMAIN, SessionDomain, type StoredSession } from "@selvedge/core/agent-controller";
+import { realSystem, type Storage } from "@selvedge/core/storage";
 import { expect } from "vitest";
 import type { StoreTest } from "./test-store.ts";
 
@@ -54,6 +54,18 @@ export function testSessionDomain(test: StoreTest): void {
     const third = await domain.changeSession(second, { threadId: undefined });
     expect(await domain.getSession({ controllerId: "c", id: "s" })).toEqual(third);
     expect(third.threadId).toBeUndefined();
+  });
+
+  test("tells a session from one with the same id that was deleted at the same moment", async (storage) => {
+    await domainOf(storage);
+    const domain = new SessionDomain(storage, { ...realSystem, now: () => 1_800_000_000_000 });
+    const deleted = await domain.createSession(session("s"));
+    await domain.deleteSession(deleted);
+    const created = await domain.createSession(session("s"));
+    await expect(domain.changeSession(deleted, { modeId: "ask" })).rejects.toMatchObject({
+      code: "conflict",
+    });
+    expect(await domain.getSession({ controllerId: "c", id: "s" })).toEqual(created);
   });
 
   test("loses no change that several connections make at once", async (storage, harness) => {

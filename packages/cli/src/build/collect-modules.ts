@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { AgentError } from "@selvedge/core/errors";
 import { findModule } from "../dev/project-modules.ts";
 import { findImports } from "../source/find-imports.ts";
+import { readPathAliases } from "../source/path-aliases.ts";
 import { dropUnusedImports } from "../source/drop-unused-imports.ts";
 import { stripTypes } from "./strip-types.ts";
 
@@ -32,6 +33,7 @@ export function outputPath(folder: string, file: string): string {
 /** The modules that an entry loads, without types, and with the paths of their imports as plain Node needs them. */
 export function collectModules(folder: string, entry: string): CollectedModules {
   const collected: CollectedModules = { code: new Map(), packages: new Map() };
+  const aliases = readPathAliases(folder);
   const from = new Map<string, string>();
   const visit = (file: string): string => {
     const path = outputPath(folder, file);
@@ -49,12 +51,12 @@ export function collectModules(folder: string, entry: string): CollectedModules 
     let code = "";
     let end = 0;
     for (const { module, start, line } of findImports(text)) {
-      if (!module.startsWith(".")) {
+      const found = findModule(module, pathToFileURL(file).href, aliases);
+      if (found === undefined && !module.startsWith(".")) {
         if (!isBuiltin(module) && !collected.packages.has(nameOf(module)))
           collected.packages.set(nameOf(module), { file, line });
         continue;
       }
-      const found = findModule(module, pathToFileURL(file).href);
       if (found === undefined)
         throw new AgentError(
           "not-found",

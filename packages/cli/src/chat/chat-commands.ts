@@ -170,7 +170,7 @@ export const CHAT_COMMANDS: readonly ChatCommand[] = [
     name: "help",
     usage: "",
     summary: "show this help",
-    run: (chat) => chat.say(helpText()),
+    run: async (chat) => chat.say(helpText(await skillsOf(chat))),
   },
   {
     name: "quit",
@@ -191,11 +191,29 @@ export const CHAT_KEYS: readonly (readonly [keys: string, effect: string])[] = [
   ["Ctrl-D", "quits if the input is empty"],
 ];
 
-function helpText(): string {
+type Skills = readonly { name: string; description: string }[];
+
+/** The commands of the chat have precedence over skills. */
+async function skillsOf(chat: Chat): Promise<Skills> {
+  const skills = (await chat.open.workspace?.skills()) ?? [];
+  return skills.filter(({ name }) => name !== "exit" && CHAT_COMMANDS.every((one) => one.name !== name));
+}
+
+/** Whether a message starts a skill. The agent loads it. */
+export async function startsSkill(chat: Chat, text: string): Promise<boolean> {
+  const wanted = /^\/(\S+)/.exec(text)?.[1];
+  return (await skillsOf(chat)).some(({ name }) => name === wanted);
+}
+
+function helpText(skills: Skills): string {
   const rows = [
     ...CHAT_COMMANDS.map(({ name, usage, summary }): [string, string] => [
       `/${name}${usage.length > 0 && usage.length < 16 ? ` ${usage}` : ""}`,
       summary,
+    ]),
+    ...skills.map(({ name, description }): [string, string] => [
+      `/${name}`,
+      `skill: ${oneLine(description, 60)}`,
     ]),
     ...CHAT_KEYS,
   ];
@@ -253,7 +271,7 @@ async function runThreads(chat: Chat, wanted: string): Promise<void> {
       "not-found",
       `There is no conversation "${oneLine(wanted, 60)}". /threads lists them.`,
     );
-  // What goes on there continues.
+  // The run there continues.
   await chat.session.thread.switch({ threadId: found.id, abort: false });
   await chat.loaded();
 }

@@ -59,6 +59,8 @@ interface ChatWorkspace {
   bounds: string;
   /** The text of a file; empty if there is none. */
   read(path: string): Promise<string>;
+  /** Skills that a person can start with `/name`. */
+  skills(): Promise<readonly { name: string; description: string }[]>;
 }
 
 /** A session that is open for a chat. */

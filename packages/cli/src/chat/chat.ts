@@ -1,6 +1,6 @@
 import { AgentError, errorMessage } from "@selvedge/core/errors";
 import type { AgentControllerDisplayState, AgentControllerEvent } from "@selvedge/protocol/session";
-import { runChatCommand } from "./chat-commands.ts";
+import { runChatCommand, startsSkill } from "./chat-commands.ts";
 import type { ChatSession, OpenChat } from "./chat-session.ts";
 import { diffLines } from "@selvedge/protocol";
 import { printable } from "./printable.ts";
@@ -48,10 +48,10 @@ export class Chat {
   #startedAt = Date.now();
   #pending: (Pending & { how: "steer" | "queue" })[] = [];
   #queue: { id: string; text: string }[] = [];
-  /** Calls that were answered here and have not gone on yet. */
+  /** Calls that were answered here and have not continued yet. */
   readonly #answered = new Set<string>();
   readonly #told = new WeakSet<Error>();
-  /** Calls whose diff is being made. Nobody is asked about them before they can see it. */
+  /** Calls whose diff is being made. They do not ask before it is shown. */
   readonly #previews = new Set<string>();
   #interruptedAt: number | undefined;
   #stored = 0;
@@ -77,13 +77,13 @@ export class Chat {
     );
   }
 
-  /** Something goes on, or is about to. */
+  /** A run is active or about to start. */
   get isBusy(): boolean {
     const { isRunning, queuedFollowUps } = this.display;
     return isRunning || queuedFollowUps > 0 || this.#pending.length > 0 || this.#answered.size > 0;
   }
 
-  /** When the run that goes on began, as far as this chat knows. */
+  /** When the active run began, as far as this chat knows. */
   get workingSince(): number | undefined {
     return this.display.isRunning ? this.#startedAt : undefined;
   }
@@ -114,7 +114,7 @@ export class Chat {
     this.typed();
     if (text === "") return;
     try {
-      if (text.startsWith("/")) return await runChatCommand(this, text);
+      if (text.startsWith("/") && !(await startsSkill(this, text))) return await runChatCommand(this, text);
       const [question] = this.questions;
       if (question && how === "steer") return await this.#answer(question, typed);
       await this.#send(typed, how);
@@ -124,7 +124,7 @@ export class Chat {
   }
 
   /**
-   * Ctrl-C: aborts what goes on. A second time, with nothing typed in between, leaves. Some time later it aborts a run that
+   * Ctrl-C: aborts the active run. A second time, with nothing typed in between, leaves. Some time later it aborts a run that
    * has begun since, such as that of a queued message.
    */
   interrupt(now: number = Date.now()): void {

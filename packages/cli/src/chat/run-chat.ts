@@ -38,7 +38,7 @@ export async function runChat(open: OpenChat, flags: RunChatFlags): Promise<numb
     }
     chat.stop();
   } finally {
-    // A run that goes on is in the store, and the next process continues it: no one has to wait for its end.
+    // The active run is in the store and the next process continues it, so there is no need to wait for its end.
     const isClosed = await Promise.race([open.close().then(() => true), sleep(CLOSE_MS, false)]);
     if (!isClosed) process.exit(exitCode);
   }

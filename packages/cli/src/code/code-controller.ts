@@ -32,10 +32,10 @@ Read a file before you change it, and make small changes. Run the project's test
 If the outcome of a command is unknown, say so: do not claim that it passed. Answer briefly, in Markdown.`;
 
 /** A coding agent for a folder: plan mode only reads, build mode asks before each change and each command. */
-export async function codeController({ folder, isTrusted, choice, storage }: CodeOptions): Promise<{
+export function codeController({ folder, isTrusted, choice, storage }: CodeOptions): {
   controller: AgentController;
   workspace: Workspace;
-}> {
+} {
   const files = new LocalFilesystem({ basePath: folder, readOnly: !isTrusted });
   const workspace = new Workspace({
     id: "code",
@@ -50,12 +50,11 @@ export async function codeController({ folder, isTrusted, choice, storage }: Cod
     ),
   });
   workspace.useStorage(storage);
-  const about = await workspace.getInstructionsAsync();
   const agent = new Agent({
     id: "coder",
     name: "Coder",
     instructions: async () =>
-      [INSTRUCTIONS, about, isTrusted ? await rulesOf(files) : ONLY_READS].filter(Boolean).join("\n\n"),
+      [INSTRUCTIONS, isTrusted ? await rulesOf(files) : ONLY_READS].filter(Boolean).join("\n\n"),
     model: choice.model,
     memory: new Memory({ storage, options: { lastMessages: 40, threads: { generateTitle: true } } }),
   });

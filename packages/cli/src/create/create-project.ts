@@ -7,7 +7,7 @@ const TEMPLATE = fileURLToPath(new URL("../../templates/default", import.meta.ur
 const MANIFEST = new URL("../../package.json", import.meta.url);
 /** What npm takes as a package's name, without a scope. */
 const NAME = /^[a-z0-9][a-z0-9._-]{0,213}$/;
-/** Names that npm treats in ways of its own when a package is packed. */
+/** Names that npm treats specially when a package is packed. */
 const RENAMED: Readonly<Record<string, string>> = { gitignore: ".gitignore", "env.example": ".env.example" };
 
 /** Writes the template into a new folder. Nothing is written when the folder has something in it. */

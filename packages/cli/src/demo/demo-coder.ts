@@ -99,8 +99,11 @@ function aboutEdit(edit: Result | undefined): string {
 function aboutCommand({ input, text, isDenied, isError }: Result): string {
   const command = `\`${input["command"] as string}\``;
   if (isDenied) return `You declined ${command}, so it did not run.`;
-  if (/outcome is unknown/.test(text))
-    return `The outcome of ${command} is **unknown**: it was interrupted, and I did not run it again. Its output until then:\n\n${fenced(text.split("Output until then:\n")[1] ?? "")}`;
+  if (/outcome is unknown/.test(text)) {
+    const output = /Output before that:\n(?!\(none\)$)([^]*)/.exec(text)?.[1];
+    const shown = output ? ` Its output before that:\n\n${fenced(output)}` : "";
+    return `The outcome of ${command} is **unknown**: it was interrupted, and I did not run it again.${shown}`;
+  }
   if (isError) return `${command} failed: ${text}`;
   const code = /Exit code: (\d+)[^\n]*$/.exec(text)?.[1];
   return code === undefined ? `${command} succeeded.` : `${command} ended with exit code ${code}.`;

@@ -18,7 +18,7 @@ const CATEGORIES: Readonly<Record<string, ToolCategory>> = {
   "write-note": "edit",
 };
 
-/** The demo agent in two modes: `plan` cannot change anything, and an approved plan goes on in `build`. */
+/** The demo agent in two modes: `plan` cannot change anything, and an approved plan continues in `build`. */
 export async function demoController(
   options: DemoAgentOptions,
 ): Promise<{ controller: AgentController; agent: Agent }> {

@@ -52,4 +52,17 @@ describe("demoModel", () => {
     const title = async () => (await memory.getThreadById({ threadId: "t" }))?.title;
     await expect.poll(title).toMatch(/^what is 1 \+ 1 .{20,40}$/);
   });
+
+  it("writes labels for the demo workflow, another one for another order", async () => {
+    const copywriter = new Agent({
+      name: "c",
+      instructions: "You write labels for cloth. Answer with one sentence.",
+      model: demoModel({ wordDelayMs: 0 }),
+    });
+    const label = async (metres: number, cloth: string): Promise<string> =>
+      (await copywriter.generate(`Write a label for ${metres} metres of ${cloth} cloth.`)).text;
+    expect(await label(24, "indigo")).toMatch(/indigo/i);
+    expect(await label(25, "indigo")).not.toBe(await label(24, "indigo"));
+    expect(await label(24, "madder")).toMatch(/red/);
+  });
 });

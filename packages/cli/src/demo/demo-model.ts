@@ -1,5 +1,6 @@
 import { scriptedModel, type ScriptedCall, type ScriptedModel, type ScriptedReply } from "@selvedge/testing";
 import { countOf } from "../count-of.ts";
+import { isCopywriter, labelFor } from "./demo-label.ts";
 import { gist, notedWords } from "./demo-observer.ts";
 import { type DemoStep, nextOfScout, nextOfTrip } from "./demo-trip.ts";
 
@@ -21,6 +22,8 @@ export function demoModel({ wordDelayMs = 20 }: DemoModelOptions = {}): Scripted
     modelId: "demo",
   });
 }
+
+const LABEL_DELAY_MS = 150;
 
 const WHAT_I_AM =
   "I am a scripted demo model: no language model is configured, so I follow a few fixed rules. " +
@@ -61,6 +64,8 @@ function findReply(whole: Prompt): ScriptedReply {
     (message) => message.role !== "user" || !/^<(state|tasks)\b/.test(toText(message)),
   );
   const prompt = told.at(-1)?.role === "assistant" ? whole : told;
+  // Slower than usual, so that the words can be seen to arrive.
+  if (isCopywriter(prompt)) return { ...say(labelFor(userTexts(prompt))), chunkDelayMs: LABEL_DELAY_MS };
   if (isScout(prompt)) return act(nextOfScout(prompt, userTexts(prompt).join(" ")));
   const count = findCount(prompt);
   const trip = nextOfTrip(prompt, toText);
@@ -84,7 +89,7 @@ function allWords(prompt: Prompt, inPrompt: readonly string[]): string[] {
   return [...noted.slice(0, noted.length - both), ...said];
 }
 
-/** Whether the last words ask for something else than what goes on. */
+/** Whether the last message asks for something other than the current task. */
 function isOtherWish(prompt: Prompt): boolean {
   const last = prompt.at(-1);
   return last?.role === "user" && aboutWords(unwrap(toText(last)), []).toolCalls !== undefined;
@@ -164,7 +169,7 @@ function findCount(prompt: Prompt): Count | undefined {
   );
   if (at < 0) return undefined;
   const since = prompt.slice(at + 1);
-  // Any other answer closed the count, and so did somebody who stopped the run in the middle of a wait.
+  // Any other answer ended the count, as did an abort during a wait.
   const closed = since.some(
     (message) =>
       (message.role === "assistant" &&

@@ -54,7 +54,7 @@ export function nextOfTrip(
   return { ...step, text: heard + step.text };
 }
 
-/** An answer without a call, or a question that nobody answered. */
+/** An answer without a call, or an unanswered question. */
 function isEnd(message: Prompt[number]): boolean {
   if (message.role === "assistant") return !message.content.some(({ type }) => type === "tool-call");
   if (message.role !== "tool") return false;

@@ -3,7 +3,7 @@ import { readNotes } from "./demo-tools.ts";
 
 const SHOWN = 20;
 
-/** Keeps the thread's state lane `notes` true to the file of notes, whoever changed it. */
+/** Keeps the thread's state lane `notes` in sync with the file of notes. */
 export function notesLane(file: string): Processor {
   return {
     id: "notes",

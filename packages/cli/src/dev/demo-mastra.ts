@@ -4,9 +4,10 @@ import { resolveModel } from "@selvedge/core/model";
 import { LibSQLStore } from "@selvedge/libsql";
 import { chooseModel } from "../choose-model.ts";
 import { demoController } from "../demo/demo-controller.ts";
+import { demoWorkflow } from "../demo/demo-workflow.ts";
 import { toUrl } from "../storage-url.ts";
 
-/** A host for somebody who has no project yet: an agent and a controller, on the default file. */
+/** A host for users without a project: an agent, a controller and a workflow, on the default file. */
 export async function createDemoMastra(options: {
   model: string | undefined;
   storage: string;
@@ -22,6 +23,7 @@ export async function createDemoMastra(options: {
   const mastra = new Mastra({
     agents: { assistant: agent },
     agentControllers: { demo: controller },
+    workflows: { "weave-order": demoWorkflow(choice) },
     storage,
     notifications: { dispatch: { enabled: true, cron: "*/5 * * * * *" } },
   });

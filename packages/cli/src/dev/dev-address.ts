@@ -40,7 +40,7 @@ function read(folder: string): DevAddress | undefined {
     const { url, pid } = JSON.parse(readFileSync(fileIn(folder), "utf8")) as Partial<DevAddress>;
     if (typeof url === "string" && Number.isSafeInteger(pid) && pid! > 0) return { url, pid: pid! };
   } catch {
-    // Not there, or somebody else's.
+    // Not there, or another process's.
   }
   return undefined;
 }
@@ -50,7 +50,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // It is there, and belongs to somebody else.
+    // It exists and belongs to another process.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

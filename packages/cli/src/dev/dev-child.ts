@@ -9,7 +9,7 @@ import { registerProjectModules } from "./project-modules.ts";
 
 /*
  * The process that serves a project. It is started by DevSupervisor, tells it which files it loaded and when it is
- * ready, and ends when it is told to or when the supervisor is gone.
+ * ready, and ends on request or when the supervisor is gone.
  */
 
 const DEFAULT_PORT = 4111;

@@ -21,7 +21,7 @@ export interface DevReport {
 }
 
 /**
- * Keeps a serving process alive for a project, and starts it anew when one of the files it loaded changes.
+ * Keeps a serving process alive for a project, and restarts it when one of the files it loaded changes.
  *
  *     starting → ready → (a file changes) → ending → starting …
  *        └─ failed or died → waits for a file to change; gives up where it cannot even listen

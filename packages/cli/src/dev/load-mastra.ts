@@ -14,7 +14,7 @@ export async function loadMastra(entry: string): Promise<Mastra> {
   );
 }
 
-/** By its shape: the project may have a copy of the package of its own. */
+/** By its shape, because the project may have its own copy of the package. */
 function isMastra(value: unknown): value is Mastra {
   const methods = ["getAgent", "getStorage", "close"];
   return (

@@ -1,7 +1,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname } from "node:path";
 
-/** Editors write a file in several strokes; the first one starts this wait, and one change is told. */
+/** Editors write a file in several steps. The first one starts this wait, and one change is reported. */
 const SETTLE_MS = 60;
 
 /** Tells when one of a growing set of files changes. It watches folders, because editors replace files. */

@@ -7,9 +7,19 @@
 const IN_PLACE_OF: readonly (readonly [name: RegExp, remedy: string])[] = [
   [/^deployer/, "Remove it: `selvedge build` writes a folder that any host for Node can run."],
   [/^voice|^speech/, "Voice is not available. Call the provider's own package."],
-  [/^evals/, "Scorers are not available. Evaluate in your tests; @selvedge/testing has a scripted model."],
   [/^auth/, "`server.auth` of `new Mastra()` accepts any object with `authenticateToken(token, request)`."],
-  [/^(ai-sdk|agui|fastembed)$/, "See docs/switching.md for what to use in its place."],
+  [/^fastembed$/, "Use @selvedge/embed-local, or an embedder of a provider."],
+  [/^agui$/, "AG-UI is not available. Use @selvedge/ai-sdk or @selvedge/client-js."],
+  [/^(agent-browser|stagehand)$/, "Use AgentBrowser of @selvedge/browser."],
+  [
+    /^(hono|express|fastify|koa|server-adapter)$/,
+    "Use `createServer({ mastra }).fetch` of @selvedge/server.",
+  ],
+  [/^inngest$/, "Remove it: workflows with storage survive the process by themselves."],
+  [/^duckdb$/, "Remove it: everything is kept in the store of `new Mastra({ storage })`."],
+  [/^editor$/, "Remove it: agents are edited in code."],
+  [/^schema-compat$/, "Remove it: schemas are converted for each model by themselves."],
+  [/^(slack|discord|telegram|channels)/, "Call the platform's own package in a route of `server.apiRoutes`."],
   [
     /^(langfuse|langsmith|braintrust|arize|sentry|datadog|laminar|posthog|otel)/,
     "Pass the platform's own OpenTelemetry exporter to `new Observability()` of @selvedge/observability.",
@@ -19,16 +29,17 @@ const IN_PLACE_OF: readonly (readonly [name: RegExp, remedy: string])[] = [
     "Use @selvedge/libsql or @selvedge/pg.",
   ],
   [
-    /^(qdrant|astra|couchbase|lance|opensearch|elasticsearch|vectorize|turbopuffer|s3vectors|duckdb)/,
+    /^(qdrant|astra|couchbase|lance|opensearch|elasticsearch|vectorize|turbopuffer|s3vectors)/,
     "Use the vectors of @selvedge/libsql, @selvedge/pg, @selvedge/chroma or @selvedge/pinecone.",
   ],
 ];
 
 /** Modules without a counterpart in a package that has one. */
 const MODULES: Readonly<Record<string, string>> = {
-  "core/workflows": "Workflows are not available yet.",
-  "core/evals": "Scorers are not available yet.",
-  "core/scores": "Scorers are not available yet.",
+  "core/cache": "The ResponseCache processor keeps answers in the process or in the store.",
+  "core/events": "Remove it: processes communicate through the store.",
+  "core/harness": "Use AgentController of @selvedge/core/agent-controller.",
+  "core/schema": "Pass schemas of zod, Valibot or ArkType, or JSON Schema, as they are.",
   "core/voice": "Voice is not available.",
 };
 
@@ -78,11 +89,17 @@ const NOT_EMPTY = /^(?!\{\s*\})/;
 export const OPTION_DIFFERENCES: readonly OptionDifference[] = [
   {
     callee: "Mastra",
-    path: /^(workflows|scorers|voice|tts|editor|bundler|deployer|gateways|pubsub)$/,
+    path: /^(voice|tts|editor|bundler|deployer|gateways|pubsub)$/,
     value: NOT_EMPTY,
     remedy: STORED,
   },
-  { callee: "Agent", path: /^(workflows|scorers|evals|voice|editor)$/, value: NOT_EMPTY, remedy: STORED },
+  { callee: "Agent", path: /^(evals|voice|editor)$/, value: NOT_EMPTY, remedy: STORED },
+  {
+    callee: "Agent",
+    path: /^defaultOptions\.autoResumeSuspendedTools$/,
+    value: /^true/,
+    remedy: "It has no effect. Answer a suspended call with `resumeStream()`.",
+  },
   {
     callee: "Mastra",
     path: /^server\.cors\.origin$/,

@@ -55,7 +55,7 @@ export const agent = new Agent({ name: "a", model: "openai/x" });`;
 
   it("names packages, modules and values that are missing, with line and remedy", async () => {
     const source = `import { OpenAIVoice } from "@mastra/voice-openai";
-import { createStep } from "@mastra/core/workflows";
+import { CompositeVoice } from "@mastra/core/voice";
 import { Agent } from "@mastra/core/elsewhere";
 import {
   createTool,
@@ -65,7 +65,7 @@ const deployer = await import("@mastra/deployer-vercel");
 new NoSuchTool();`;
     expect((await examine({ "src/a.tsx": source })).missing).toEqual([
       "src/a.tsx:1 @mastra/voice-openai has no counterpart. Voice is not available. Call the provider's own package.",
-      "src/a.tsx:2 @mastra/core/workflows does not exist. Workflows are not available yet.",
+      "src/a.tsx:2 @mastra/core/voice does not exist. Voice is not available.",
       expect.stringMatching(
         /^src\/a\.tsx:3 @mastra\/core\/elsewhere does not exist\. Agent is in .*@mastra\/core\/agent/,
       ),
@@ -77,8 +77,8 @@ new NoSuchTool();`;
   it("names what is accepted with no effect, or with another one", async () => {
     const source = `import { CloudExporter, ConsoleExporter } from "@selvedge/observability";
 export const mastra = new Mastra({
+  deployer: one,
   workflows: { one },
-  scorers: {},
   server: { cors: { origin: ["*"] } },
   storage: new MastraCompositeStore({ domains: { memory } }),
 });
@@ -90,7 +90,7 @@ createTool({ inputSchema: z.object({ city: z.string(), context: z.string() }) })
     );
     expect(differs.map((line) => line.split(". ")[0])).toEqual([
       "a.ts:1 CloudExporter",
-      "a.ts:3 Mastra: workflows",
+      "a.ts:3 Mastra: deployer",
       "a.ts:5 Mastra: server.cors.origin",
       "a.ts:6 MastraCompositeStore: domains",
       "a.ts:8 Agent: voice",
@@ -105,7 +105,7 @@ createTool({ inputSchema: z.object({ city: z.string(), context: z.string() }) })
       scripts: { dev: "mastra dev", test: "vitest" },
       dependencies: {
         "@mastra/core": "^1.3.0",
-        "@mastra/evals": "^1.0.0",
+        "@mastra/deployer": "^1.0.0",
         "@ai-sdk/openai": "^1.3.0",
         zod: "^3.25.0",
       },
@@ -121,7 +121,7 @@ createTool({ inputSchema: z.object({ city: z.string(), context: z.string() }) })
       `package.json:1 @mastra/memory is not in package.json. Write "@mastra/memory": "npm:@selvedge/memory@^${version}".`,
       'package.json:6 the script "dev" runs `mastra dev`. Write `selvedge dev`.',
       `package.json:10 @mastra/core is not an alias for @selvedge/core. Write "@mastra/core": "npm:@selvedge/core@^${version}".`,
-      expect.stringMatching(/^package\.json:11 @mastra\/evals has no counterpart\./),
+      expect.stringMatching(/^package\.json:11 @mastra\/deployer has no counterpart\./),
       expect.stringMatching(
         /^package\.json:12 @ai-sdk\/openai \^1\.3\.0 does not work with @selvedge\/core\. Use @ai-sdk\/openai \^2/,
       ),

@@ -1,5 +1,5 @@
 import { IMPORT_STATEMENT } from "./find-imports.ts";
-import { maskSource, withoutComments } from "./mask-source.ts";
+import { maskSource, withoutWords } from "./mask-source.ts";
 
 const BINDING = /(?:(?:([\w$]+)\s+as\s+)?([\w$]+)|\*\s*as\s+([\w$]+))(\s*,)?/g;
 
@@ -8,7 +8,7 @@ const BINDING = /(?:(?:([\w$]+)\s+as\s+)?([\w$]+)|\*\s*as\s+([\w$]+))(\s*,)?/g;
  * Everything else keeps its place.
  */
 export function dropUnusedImports(code: string): string {
-  const text = withoutComments(code);
+  const text = withoutWords(code);
   let result = code;
   for (const match of maskSource(code).matchAll(IMPORT_STATEMENT)) {
     const [statement, , clause = ""] = match;

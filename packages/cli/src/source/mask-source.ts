@@ -17,6 +17,16 @@ export function withoutComments(source: string): string {
   return source.replace(TOKEN, (token) => (token[0] === "/" ? token.replace(/[^\n]/g, " ") : token));
 }
 
+/** A string that can only be text: what a quote in a regular expression seems to open contains other characters. */
+const PROSE = /^(["'])[\w\s.:,!?-]*\1$/;
+
+/** The source with comments and strings of words replaced by spaces. Templates stay: they may contain code. */
+export function withoutWords(source: string): string {
+  return source.replace(TOKEN, (token) =>
+    token[0] === "/" || PROSE.test(token) ? token.replace(/[^\n]/g, " ") : token,
+  );
+}
+
 /** The line of a position, from 1. */
 export function lineOf(source: string, position: number): number {
   let line = 1;

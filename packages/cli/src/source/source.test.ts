@@ -1,5 +1,8 @@
-import { globSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { readPathAliases } from "./path-aliases.ts";
 import { stripTypes } from "../build/strip-types.ts";
 import { dropUnusedImports } from "./drop-unused-imports.ts";
 import { growthOf } from "@selvedge/testing";
@@ -101,6 +104,23 @@ const after = { voice: 1 };`;
   });
 });
 
+describe("readPathAliases", () => {
+  it("finds the files that tsconfig.json means, also where it extends another", () => {
+    const folder = mkdtempSync(join(tmpdir(), "selvedge-paths-"));
+    writeFileSync(
+      join(folder, "base.json"),
+      `{ "compilerOptions": { "paths": { "@/*": ["./src/*"], "lib": ["./lib/main"] } } }`,
+    );
+    writeFileSync(join(folder, "tsconfig.json"), `{ // with a comment\n "extends": "./base", }`);
+    const aliases = readPathAliases(folder);
+    const url = (path: string): string => pathToFileURL(join(folder, path)).href;
+    expect(aliases("@/agents/weather")).toEqual([url("src/agents/weather")]);
+    expect(aliases("lib")).toEqual([url("lib/main")]);
+    expect([aliases("@mastra/core"), aliases("./x"), aliases("library")]).toEqual([[], [], []]);
+    rmSync(folder, { recursive: true });
+  });
+});
+
 describe("dropUnusedImports", () => {
   it("drops what only types used, and keeps every line in its place", () => {
     const source = [
@@ -110,6 +130,7 @@ describe("dropUnusedImports", () => {
       'import * as types from "./types";',
       'import "./side-effect";',
       "// AgentConfig in a comment is no use of it.",
+      "export const name = 'Deep Config';",
       "export const agent = new Agent(start, `${tools.all}`);",
     ];
     const code = dropUnusedImports(stripTypes(source.join("\n"), "a.ts")).split("\n");
@@ -132,8 +153,8 @@ describe("dropUnusedImports", () => {
     }
   });
 
-  it("keeps a name that is spread, or used in a template, a string or a tag", () => {
-    const source = 'import { a, b, c, d } from "m";\nconst x = [`${a}`, "b", <c />, ...d];';
+  it("keeps a name that is spread, or used in a template or a tag", () => {
+    const source = 'import { a, c, d } from "m";\nconst x = [`${a}`, <c />, ...d];';
     expect(dropUnusedImports(source)).toBe(source);
   });
 });

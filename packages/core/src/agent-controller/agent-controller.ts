@@ -29,7 +29,7 @@ import { Workspaces } from "./workspaces.ts";
 
 /**
  * One agent in several modes, driven by a terminal, a page or a program: sessions, threads, approvals and events. What
- * lasts is in the store, so any process with the same controller can go on with a session.
+ * lasts is in the store, so any process with the same controller can continue a session.
  */
 export class AgentController<State extends object = Record<string, unknown>> {
   readonly id: string;
@@ -61,7 +61,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
 
   // Lifecycle
 
-  /** Opens the store, the workspace and the heartbeats. Calling it again is free. */
+  /** Opens the store, the workspace and the heartbeats. Calling it again has no effect. */
   init(): Promise<void> {
     this.#init ??= this.#start().catch((error: unknown) => {
       this.#init = undefined;
@@ -75,13 +75,13 @@ export class AgentController<State extends object = Record<string, unknown>> {
     this.#host.register(host as Mastra);
   }
 
-  /** Takes up what other processes left unfinished. The host calls it. */
+  /** Continues what other processes left unfinished. Called by the host. */
   async recover(): Promise<void> {
-    // A store that fails for a moment keeps neither from the other: the agent tries again by itself.
+    // A brief failure of the store must not stop the other: the agent retries by itself.
     await Promise.all([this.#host.agent.recover(), this.#host.rows.domain()]);
   }
 
-  /** Stops heartbeats and closes what the controller opened, for good. Sessions stay in the store. */
+  /** Stops heartbeats and closes what the controller opened. Sessions stay in the store. */
   async destroy(): Promise<void> {
     await this.#heartbeats.stop();
     await this.#sessions.destroy();
@@ -103,32 +103,32 @@ export class AgentController<State extends object = Record<string, unknown>> {
   // Sessions
 
   /**
-   * Opens a session: the one with this id, wherever it was made, or a new one. One of another resource counts as absent and
-   * cannot be made.
+   * Opens a session: the existing one with this id, from any process, or a new one. Throws if the id belongs to a session
+   * of another resource, without revealing that it exists.
    */
   createSession(options: CreateSessionOptions): Promise<Session<State>> {
     return this.#sessions.keep(options);
   }
 
   /**
-   * The same for those who serve many: a session that nobody else has opened is closed a little after it was released. It
-   * stays in the store.
+   * Like `createSession`, for servers: once every user has released the session, it is closed here a little later. It stays
+   * in the store.
    */
   leaseSession(options: CreateSessionOptions): Promise<{ session: Session<State>; release: () => void }> {
     return this.#sessions.lease(options);
   }
 
-  /** The row of a session, where there is one. */
+  /** The stored session, if it exists. */
   findSession(id: string): Promise<StoredSession | null> {
     return this.#host.rows.find(id);
   }
 
-  /** The rows of sessions, the newest first: of one owner, or of all. */
+  /** Stored sessions, newest first: those of one owner, or all. */
   async listSessions(options: { ownerId?: string | undefined; limit: number }): Promise<StoredSession[]> {
     return (await this.#host.rows.domain()).listSessions(this.id, options);
   }
 
-  /** Removes a session. What it has under way is aborted; its threads stay. */
+  /** Deletes a session and aborts its run. Its threads stay. */
   async deleteSession(options: { id: string }): Promise<void> {
     const { id } = checkOptions("deleteSession", options);
     await this.#sessions.delete(checkId("id", id));
@@ -146,12 +146,12 @@ export class AgentController<State extends object = Record<string, unknown>> {
 
   // What the controller is made of
 
-  /** The agent of the current mode, as sessions use it. Its runs are under the rules of the session that had the thread last. */
+  /** The agent of the current mode, as sessions use it. Its runs follow the rules of the session that used the thread last. */
   getCurrentAgent(): Agent {
     return this.#host.agent;
   }
 
-  /** The memory of the current mode, or `null` where none was configured. */
+  /** The memory of the current mode, or `null` if none is configured. */
   getResolvedMemory(): Promise<MastraMemory | null> {
     return this.#host.memoryOf(this.session.mode.get());
   }
@@ -185,7 +185,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
     return this.#workspaces.shared ?? this.#resolvedWorkspace;
   }
 
-  /** The workspace of a session: its own, or the one that the controller makes for it. */
+  /** The workspace of a session: its own, or the one the controller creates for it. */
   async resolveWorkspace(options: {
     session: Session<State>;
     requestContext?: RequestContext;
@@ -195,7 +195,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
       throw new AgentError("invalid-argument", `session must be a Session, got ${showValue(session)}.`);
     const { id } = session.core.row;
     const workspace = session.getWorkspace() ?? (await this.#workspaces.of(id, requestContext));
-    // Never one of another session: it may be another person's.
+    // Never one of another session, which may belong to another person.
     if ((session as object) === this.session) this.#resolvedWorkspace = workspace;
     return workspace;
   }
@@ -251,7 +251,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
     return this.session.respondToToolSuspension(response);
   }
 
-  /** The same, for those who look for threads under `memory`. */
+  /** Alias, for callers that look for threads under `memory`. */
   readonly memory = {
     createThread: (options?: { title?: string }): Promise<AgentControllerThread> =>
       this.createThread(options),
@@ -268,7 +268,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
     return [...new Set(threads.map(({ resourceId }) => resourceId))].toSorted();
   }
 
-  /** Tells how far observational memory has come on the session's thread. */
+  /** Emits the progress of observational memory on the session's thread. */
   async loadOMProgress(): Promise<void> {
     const { core, om } = this.session;
     const record = await this.getObservationalMemoryRecord();
@@ -276,7 +276,7 @@ export class AgentController<State extends object = Record<string, unknown>> {
     core.bus.emit(omStatusEvent(record, core.row.threadId, om, memory?.omThresholds));
   }
 
-  /** What observational memory knows of the session's thread, also where it is off in this process. */
+  /** The observational memory record of the session's thread, even if it is switched off in this process. */
   async getObservationalMemoryRecord(): Promise<ObservationalMemoryRecord | null> {
     return this.session.om.record();
   }

@@ -1,7 +1,7 @@
-/** A key of the rules by tool, read. */
+/** A parsed key of the rules by tool. */
 export interface CallRule {
   toolName: string;
-  /** What the call's main argument must look like; absent where the rule is about every call. */
+  /** What the call's main argument must look like; absent if the rule applies to every call. */
   pattern: string | undefined;
 }
 
@@ -12,14 +12,14 @@ export function parseRule(key: string): CallRule {
   return { toolName: key.slice(0, open), pattern: key.slice(open + 1, -1) };
 }
 
-/** Whether a key means something: a parenthesis that is not closed would be a rule that never applies. */
+/** Whether a key is valid. An unclosed parenthesis would be a rule that never applies. */
 export function isRule(key: string): boolean {
   const { toolName, pattern } = parseRule(key);
   return toolName !== "__proto__" && !/[()\s]/.test(toolName) && pattern !== "";
 }
 
-/** The arguments that a pattern is about, whichever of them a tool has. */
-/** What tools call the file they work on. */
+/** The arguments that patterns are matched against, if a tool has them. */
+/** Names that tools use for the file they work on. */
 export const PATH_ARGUMENTS = ["path", "filePath", "file_path", "file"] as const;
 const MAIN_ARGUMENTS = ["command", "cmd", ...PATH_ARGUMENTS, "url"] as const;
 
@@ -53,7 +53,7 @@ function fitsSomewhere(pattern: string, text: string): boolean {
     .some((part) => fits(pattern, part) || fits(pattern, plainPath(part)));
 }
 
-/** A path without detours: what it names is what it says. */
+/** A normalised path, without `.` and `..`. */
 function plainPath(path: string): string {
   const parts: string[] = [];
   for (const part of path.split(/[\\/]+/)) {
@@ -68,7 +68,7 @@ function mainArguments(args: unknown): string[] {
   if (typeof args !== "object" || args === null) return [];
   const record = args as Record<string, unknown>;
   const named = MAIN_ARGUMENTS.flatMap((name) => (Object.hasOwn(record, name) ? [record[name]] : []));
-  // A list in place of a text is nothing that a pattern could allow.
+  // A list in place of a string cannot be allowed by a pattern.
   if (named.length > 0) return named.every((value) => typeof value === "string") ? named : [];
   if (typeof record["query"] === "string") return [record["query"]];
   const texts = Object.values(record).filter((value) => typeof value === "string");
@@ -82,7 +82,7 @@ function allTexts(value: unknown, depth: number): string[] {
   return Array.isArray(value) && texts.length > 1 ? [...texts, texts.join(" ")] : texts;
 }
 
-/** The usual match with stars: at each mismatch the last star takes one character more. */
+/** Wildcard matching: at each mismatch, the last star consumes one more character. */
 function fits(pattern: string, text: string): boolean {
   let at = 0;
   let next = 0;

@@ -35,7 +35,7 @@ const FUNCTIONS = [
   "toolCategoryResolver",
 ] as const;
 
-/** Refuses what could only fail later, when somebody sends a message. */
+/** Rejects a configuration that would fail only later, with the first message. */
 export function checkConfig(config: AgentControllerConfig): void {
   if (typeof config !== "object" || config === null)
     throw bad(`An AgentController takes { id, modes, … }, got ${showValue(config)}.`);

@@ -28,7 +28,7 @@ export type BuiltinToolId =
   | "task_check"
   | "subagent";
 
-/** A way of working: instructions, tools and a model of its own, on the same conversation. */
+/** A way of working on the same conversation, with its own instructions, tools and model. */
 export interface AgentControllerMode {
   id: string;
   name?: string;
@@ -41,13 +41,13 @@ export interface AgentControllerMode {
   transitionsTo?: string;
   /** `default: true` marks the default mode. */
   metadata?: Record<string, unknown>;
-  /** In place of the agent's own tools. */
+  /** Replaces the agent's own tools. */
   tools?: ToolsInput;
-  /** Beside the agent's own tools. */
+  /** Added to the agent's own tools. */
   additionalTools?: ToolsInput;
   /** The tools that may be used, by the names the model sees. All when absent; `[]` for none. */
   availableTools?: string[];
-  /** @deprecated An agent of this mode's own. */
+  /** @deprecated The agent of this mode. */
   agent?: Agent<any, any>;
 }
 
@@ -60,7 +60,7 @@ export interface AgentControllerSubagent {
   tools?: ToolsInput;
   /** Of the controller's own tools, those it gets. */
   allowedAgentControllerTools?: string[];
-  /** The later name of `allowedAgentControllerTools`. */
+  /** The newer name of `allowedAgentControllerTools`. */
   allowedControllerTools?: string[];
   /** Of the workspace's tools, those it gets; all when absent. */
   allowedWorkspaceTools?: string[];
@@ -106,7 +106,7 @@ export interface CreateSessionOptions {
   workspace?: AgentControllerWorkspace;
   browser?: AgentControllerBrowser;
   requestContext?: RequestContext;
-  /** The thread to be on: it is created where there is none. */
+  /** The thread to use. Created if it does not exist. */
   threadId?: string;
 }
 
@@ -133,13 +133,13 @@ export interface AgentControllerConfig<State extends object = Record<string, unk
   id: string;
   /** The resource whose threads sessions use. The id, when absent. */
   resourceId?: string;
-  /** Without it nothing lasts longer than the process. */
+  /** Without a store, nothing outlives the process. */
   storage?: Storage;
-  /** Validates the whole state on every update. The defaults of its properties are where a state begins. */
+  /** Validates the whole state on every update. The defaults of its properties are the initial state. */
   stateSchema?: Schema<unknown, State>;
   /** Over the schema's defaults. `currentModelId` selects a model, `projectPath` keeps threads apart, `yolo` turns asking off. */
   initialState?: Partial<State>;
-  /** For agents without one. Copies of threads and forks need it. */
+  /** For agents without a memory. Copying and forking threads requires it. */
   memory?: DynamicArgument<MastraMemory>;
   modes: AgentControllerMode[];
   /** The agent behind all modes. Without it each mode needs an agent or a model. */
@@ -151,13 +151,13 @@ export interface AgentControllerConfig<State extends object = Record<string, unk
   workspace?: Made<AgentControllerWorkspace>;
   browser?: Made<AgentControllerBrowser>;
   subagents?: AgentControllerSubagent[];
-  /** From the id of a model to a model. Without it the id itself is used. */
+  /** Resolves a model id to a model. Without it, the id is used as is. */
   resolveModel?: (modelId: string) => ModelConfig;
   omConfig?: AgentControllerOMConfig;
   disableBuiltinTools?: BuiltinToolId[];
   /** Called at intervals, from `init()` on. */
   heartbeatHandlers?: HeartbeatHandler[];
-  /** The later name of `heartbeatHandlers`. */
+  /** The newer name of `heartbeatHandlers`. */
   intervalHandlers?: HeartbeatHandler[];
   idGenerator?: () => string;
   modelAuthChecker?: ModelAuthChecker;
@@ -166,14 +166,14 @@ export interface AgentControllerConfig<State extends object = Record<string, unk
   customModelCatalogProvider?: CustomModelCatalogProvider;
   gateways?: ModelGateway[];
   toolCategoryResolver?: (toolName: string) => ToolCategory | null;
-  /** The rules that a new session begins with. Without them every call asks. */
+  /** The rules of a new session. Without them, every call asks. */
   permissionRules?: Partial<PermissionRules>;
   /** Accepted: processes find each other through the store. */
   pubsub?: unknown;
   threadLock?: ThreadLock;
   /** Carried to the host. */
   observability?: unknown;
-  /** Limits of the threads, and whether unfinished ones are taken up. */
+  /** Limits of the threads, and whether unfinished runs are continued. */
   threads?: ThreadsConfig;
   logger?: Logger;
   system?: System;

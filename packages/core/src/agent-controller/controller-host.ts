@@ -23,18 +23,18 @@ import type { StoredSession } from "./session-domain.ts";
 import { SessionRows } from "./session-rows.ts";
 import { StateRules } from "./state-rules.ts";
 
-/** A memory that can do more with threads than the store can, such as forget what finds their messages. */
+/** A memory that does more with threads than the store does, such as deleting their embeddings. */
 export type ThreadMemory = MastraMemory & {
   cloneThread?(options: CloneThreadOptions): Promise<CloneThreadResult>;
   deleteThread?(threadId: string): Promise<void>;
 };
 
-/** What a controller works with: its configuration, and what it has of the host it is registered with, if there is one. */
+/** What a controller works with: its configuration, and what its host provides, if it is registered with one. */
 export class ControllerHost implements SessionHost {
   readonly config: AgentControllerConfig;
   readonly stateRules: StateRules;
   readonly rows: SessionRows;
-  /** The one agent behind all modes. What a run of it is made of comes from the run's ids. */
+  /** The one agent behind all modes. The ids of a run decide what the run is made of. */
   readonly agent: Agent;
   #registered: Mastra | undefined;
   #own: Mastra | undefined;
@@ -55,7 +55,7 @@ export class ControllerHost implements SessionHost {
     return this.config.logger ?? this.#registered?.logger ?? defaultLogger;
   }
 
-  /** Where everything is: the controller's store, the host's, the memory's, or one that goes with the process. */
+  /** Where everything is: the controller's store, the host's, the memory's, or an in-memory one. */
   get storage(): Storage {
     return this.#given ?? (this.#ephemeral ??= new InMemoryStorage());
   }
@@ -73,7 +73,7 @@ export class ControllerHost implements SessionHost {
     return storage ?? this.#registered?.getStorage() ?? ofMemory[0];
   }
 
-  /** The host; `undefined` for a controller of its own before `begin`. */
+  /** The host; `undefined` for an unregistered controller before `begin`. */
   get mastra(): Mastra | undefined {
     return this.#registered ?? this.#own;
   }
@@ -106,7 +106,7 @@ export class ControllerHost implements SessionHost {
     return this.rows.store(seed);
   }
 
-  /** The memory of a mode, or `null` where none was configured. */
+  /** The memory of a mode, or `null` if none is configured. */
   async memoryOf(modeId: string): Promise<ThreadMemory | null> {
     const mode = modeOf(this.config, modeId);
     const configured = (mode.agent ?? this.config.agent)?.configuration.memory ?? this.config.memory;
@@ -127,7 +127,7 @@ export class ControllerHost implements SessionHost {
     return memory;
   }
 
-  /** The memories of all modes, as far as they can be had now. */
+  /** The memories of all modes that are available now. */
   async #memories(): Promise<Set<MastraMemory>> {
     const found = new Set<MastraMemory>();
     for (const { id } of this.config.modes) {

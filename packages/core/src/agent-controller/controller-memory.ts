@@ -38,7 +38,7 @@ export class ControllerMemory implements MastraMemory {
   }
 }
 
-/** Gives a memory the store, unless it has one; two stores would be two histories. */
+/** Gives a memory the store, unless it has one. Two stores would mean two histories. */
 export function checkStore(memory: MastraMemory, storage: Storage): void {
   memory.useStorage(storage);
   if (memory.storage === storage) return;

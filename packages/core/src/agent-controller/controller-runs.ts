@@ -27,12 +27,12 @@ interface LiveSession {
 }
 
 interface LiveSessions {
-  /** The process's own. */
+  /** Whether it is the process's own session. */
   readonly own: LiveSession;
   find(rowId: string): Promise<LiveSession | undefined>;
 }
 
-/** What the runs of a controller get in this process: tools, and what tools may want to know. */
+/** Provides the runs of a controller with tools, and tools with their context. */
 export class ControllerRuns {
   readonly #host: ControllerHost;
   readonly #sessions: LiveSessions;
@@ -78,7 +78,7 @@ export class ControllerRuns {
     files?.useStorage?.(this.#host.storage);
     const allowedPaths = allowedPathsIn(context.state);
     const offered = files ? await files.tools({ requestContext, allowedPaths, agentSkills }) : {};
-    // It is a question itself, so it needs no permission.
+    // The tool itself asks a person, so it needs no permission.
     const { request_access: ask, ...workspace } = offered;
     const own = config.tools && (await resolveDynamic(config.tools, dynamic));
     const subagent = this.#subagentTool();
@@ -147,7 +147,7 @@ export class ControllerRuns {
     requestContext.set(CONTROLLER_KEY, context);
   }
 
-  /** A run goes on without a workspace that does not come up. */
+  /** If a workspace fails to start, the run continues without it. */
   async #workspaceOf(
     sessionId: string,
     open: LiveSession | undefined,
@@ -163,7 +163,7 @@ export class ControllerRuns {
     }
   }
 
-  /** The row of a session that may not be open here. It is read again where it turns out to have changed. */
+  /** The row of a session that may not be open here. It is read again if it has changed. */
   async #record(session: StoredSession): Promise<SessionRecord> {
     const { storage, rows } = this.#host;
     const record = new SessionRecord(storage, await rows.domain(), session);

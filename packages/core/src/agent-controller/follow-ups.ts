@@ -6,14 +6,14 @@ import { type AgentControllerMessageContent, fromContents } from "@selvedge/prot
 import { quietly } from "./quietly.ts";
 import type { SessionCore } from "./session-core.ts";
 
-/** A message that waits for a run of its own. */
+/** A queued message. It will open a separate run. */
 export interface QueuedFollowUp {
   id: string;
   content: AgentControllerMessageContent[];
   createdAt: Date;
 }
 
-/** The messages of a session's thread that wait for the run under way to end. They stay with the thread. */
+/** Messages queued on a session's thread until the active run ends. They belong to the thread. */
 export class FollowUps {
   readonly #core: SessionCore;
 
@@ -52,7 +52,7 @@ export class FollowUps {
     await this.#core.thread.countQueued();
   }
 
-  /** Puts a message at another place of the queue: 0 is the next one. */
+  /** Moves a message within the queue. 0 is the next one. */
   async move(options: { id: string; to: number }): Promise<void> {
     const { id, to } = checkOptions("followUps.move", options);
     if (!Number.isSafeInteger(to) || to < 0)
@@ -64,7 +64,7 @@ export class FollowUps {
     await moveQueued(this.#core.host.storage, this.#address(id), to);
   }
 
-  /** Puts a message that waits into the run under way, before its next step. */
+  /** Moves a queued message into the active run, before its next step. */
   steer(id: string): Promise<void> {
     return quietly(this.#core, async () => {
       await this.#core.ready();

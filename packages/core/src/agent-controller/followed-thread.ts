@@ -26,24 +26,24 @@ import { TASK_STATE } from "./tools/task-tools.ts";
  */
 const ENDS: ReadonlySet<string> = new Set(["finish", "error", "abort", "tripwire"]);
 
-/** The thread that a session is on, as this process follows it: its stream, its queue, and what it comes to. */
+/** The thread that a session is on, as this process follows it: its stream, its queue, and its totals. */
 export class FollowedThread {
   readonly events: ThreadEvents;
   readonly lock: HeldLock;
   readonly #host: SessionHost;
   readonly #row: () => StoredSession;
   #threadId: string | undefined;
-  /** Where it fails nothing would be heard of the thread, so it is tried again. */
+  /** Retried on failure: otherwise no event of the thread would arrive. */
   readonly #binding: Recount;
   /** Why the thread could not be followed. */
   #failure: unknown;
-  /** A thread that the session is creating: it is told as new. */
+  /** A thread that the session is creating. It is announced as new. */
   #created: StoredThread | undefined;
   #follower: ThreadFollower | undefined;
-  /** Another one with each reading of a thread: what comes of an earlier one is of no interest. */
+  /** Changes each time a thread is opened, so that results of earlier reads are dropped. */
   #reading = 0;
   #unwatchQueue: () => void = () => {};
-  /** What the store knows of the thread beside its stream, read again when it may have changed. */
+  /** Stored facts about the thread that are not in its stream. Read again when they may have changed. */
   #queue: Recount | undefined;
   #stored: Recount | undefined;
   #isFirstHidden = false;
@@ -64,12 +64,12 @@ export class FollowedThread {
     );
   }
 
-  /** The last event that was heard. */
+  /** The last event that arrived. */
   get lastSeq(): number | undefined {
     return this.#follower?.after;
   }
 
-  /** How a run ends, or comes to wait, that began on the thread of that time. */
+  /** How a run of the thread of that time ends, or what it waits for. */
   endOf(runId: string, epoch: number): Promise<RunEnd> {
     return this.events.endOf(runId, this.#closed ? NaN : epoch);
   }
@@ -82,7 +82,7 @@ export class FollowedThread {
     return this.#follower?.abort() ?? false;
   }
 
-  /** The next thread that the row names was created for it. */
+  /** The next thread named by the row was created for it. */
   willCreate(thread: StoredThread | undefined): void {
     this.#created = thread;
   }
@@ -92,7 +92,7 @@ export class FollowedThread {
     return this.#row().threadId === this.#threadId;
   }
 
-  /** Resolves when the thread that the row names is followed. Throws where it cannot be: nothing would be heard of it. */
+  /** Resolves when the thread named by the row is followed. Throws if that is impossible. */
   async followed(): Promise<void> {
     await this.#binding.settled();
     if (this.#closed || this.isCurrent) return;
@@ -100,12 +100,12 @@ export class FollowedThread {
     if (!this.#closed && !this.isCurrent) throw this.#failure;
   }
 
-  /** Whether all that happens on the thread that the row names is heard from now on. */
+  /** Whether every future event of the thread named by the row will arrive. */
   get isHeard(): boolean {
     return this.#follower !== undefined && this.isCurrent;
   }
 
-  /** Goes to the thread that the row names. What goes wrong is told. */
+  /** Moves to the thread named by the row. Failures are emitted as events. */
   follow(): Promise<void> {
     return this.#binding.now();
   }
@@ -133,7 +133,7 @@ export class FollowedThread {
       return bus.displayChanged();
     }
     const { agent, storage } = this.#host;
-    // Where another process moved the session, its lock has to follow.
+    // If another process moved the session, its lock must follow.
     await this.lock.follow(threadId);
     if (this.#closed) return this.lock.release();
     const reading = this.#reading;
@@ -141,7 +141,7 @@ export class FollowedThread {
     const queue = (this.#queue = this.#recount(() => this.#countQueue(threadId), failed));
     const stored = (this.#stored = this.#recount(() => this.#readStored(threadId), failed));
     this.#unwatchQueue = watchQueue(storage, threadId, () => void this.countQueued());
-    // The events up to here are surely in the facts.
+    // The facts include all events up to here.
     const { seq, queuedFollowUps } = await this.#queued(threadId);
     const facts = { ...(await this.#storedFacts(threadId)), queuedFollowUps };
     if (this.#reading !== reading) return;
@@ -160,8 +160,10 @@ export class FollowedThread {
     });
     if (this.#reading !== reading) return follower.stop();
     this.#follower = follower;
-    const isBehind = follower.lastSeq !== seq;
+    const isBehind = follower.lastSeq !== seq || follower.after !== seq;
+    // What is stored counts: a continued run may have announced the results of parallel calls again, in another order.
     if (isBehind) await stored.now();
+    else this.events.learn(facts);
     if (isBehind || queue.asked) void this.countQueued();
     bus.displayChanged();
   }
@@ -170,7 +172,7 @@ export class FollowedThread {
     return new Recount(look, () => this.#host.system, failed);
   }
 
-  /** The stream cannot be read any further from here: it is read anew, from the run that is active now. */
+  /** The stream cannot be continued from here, so it is read again from the active run. */
   #lost(reading: number, error: unknown): void {
     if (this.#reading !== reading || this.#closed) return;
     this.#fail(error);
@@ -191,7 +193,7 @@ export class FollowedThread {
     this.events.leave();
   }
 
-  /** What the store knows of a thread beside its stream. */
+  /** Stored facts about a thread that are not in its stream. */
   async facts(threadId: string): Promise<DisplayFacts> {
     const [known, { queuedFollowUps }] = await Promise.all([
       this.#storedFacts(threadId),
@@ -221,7 +223,7 @@ export class FollowedThread {
     return { queuedFollowUps: this.#isFirstHidden ? count - 1 : count, seq: (actor?.next_seq ?? 1) - 1 };
   }
 
-  /** What waits may have changed, here or in another process. */
+  /** The queue may have changed, here or in another process. */
   async countQueued(): Promise<void> {
     await this.#queue?.now();
   }
@@ -232,7 +234,7 @@ export class FollowedThread {
       this.events.learn({ queuedFollowUps });
   }
 
-  /** Whether a run that begins may change what waits, or what is shown of it. */
+  /** Whether the start of a run may change the queue, or how it is shown. */
   get #mayHaveQueue(): boolean {
     return this.#isFirstHidden || this.#queue?.isLooking === true || this.events.display.queuedFollowUps > 0;
   }

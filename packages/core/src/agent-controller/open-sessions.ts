@@ -16,10 +16,10 @@ export class OpenSessions<State extends object> {
   readonly #host: ControllerHost;
   readonly #workspaces: Workspaces;
   readonly #open = new Map<string, Promise<Session<State>>>();
-  /** Those that are open until somebody deletes them or the controller ends. */
+  /** Sessions that stay open until they are deleted or the controller ends. */
   readonly #kept = new Set<string>();
   readonly #leases: SessionLeases;
-  /** The process's own. */
+  /** The process's own session. */
   readonly own: Session<State>;
   #destroyed = false;
 

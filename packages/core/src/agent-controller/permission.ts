@@ -11,7 +11,7 @@ export interface PermissionRules {
   tools: Record<string, PermissionPolicy>;
 }
 
-/** What a person allowed on top of the rules, until it is revoked. */
+/** Grants by a person, in addition to the rules, until revoked. */
 export interface PermissionGrants {
   categories: ToolCategory[];
   tools: string[];
@@ -20,11 +20,11 @@ export interface PermissionGrants {
 export interface PermissionRequest {
   toolName: string;
   args: unknown;
-  /** `null` where no rule by category applies. */
+  /** `null` if no rule by category applies. */
   category: ToolCategory | null;
   rules: PermissionRules;
   grants: PermissionGrants;
-  /** Nobody is asked. */
+  /** No call asks. */
   yolo: boolean;
   /** The tool itself asks people, or only takes notes: it needs no permission. */
   exempt: boolean;
@@ -78,7 +78,7 @@ export function isDenied(
   return category !== null && own(rules.categories, category) === "deny";
 }
 
-/** What a person allowed of it, in words. */
+/** The grant that applies, as text. */
 function grantFor(
   toolName: string,
   category: ToolCategory | null,

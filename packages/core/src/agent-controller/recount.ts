@@ -5,8 +5,8 @@ const RETRY_MS = 1_000;
 const MAX_RETRY_MS = 60_000;
 
 /**
- * Looks again when something may have changed. One look at a time, and the last begins after the last change. A look that
- * fails is repeated a little later.
+ * Repeats a check when something may have changed. Checks do not overlap, and the last one starts after the last change.
+ * A failed check is retried a little later.
  */
 export class Recount {
   readonly #look: () => Promise<void>;
@@ -17,7 +17,7 @@ export class Recount {
   #cancelTimer: (() => void) | undefined;
   #retryMs = RETRY_MS;
   #stopped = false;
-  /** Whether anybody has asked for a look. */
+  /** Whether a check was requested. */
   asked = false;
 
   constructor(look: () => Promise<void>, system: () => System, failed: (error: unknown) => void) {
@@ -26,7 +26,7 @@ export class Recount {
     this.#failed = failed;
   }
 
-  /** Resolves when a look that began after this call is over. Never rejects. */
+  /** Resolves when a check that began after this call has finished. Never rejects. */
   now(): Promise<void> {
     this.asked = true;
     if (!this.#looking) return this.#begin();
@@ -37,7 +37,7 @@ export class Recount {
     return this.#looking !== undefined;
   }
 
-  /** Resolves when no look is under way. */
+  /** Resolves when no check is in progress. */
   async settled(): Promise<void> {
     while (this.#looking) await this.#looking;
   }

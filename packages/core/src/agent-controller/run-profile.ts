@@ -40,7 +40,7 @@ export const USAGE_STATE = "usage";
 const MAX_STEPS = 1000;
 const SUBAGENT_STEPS = 50;
 
-/** The ids that say what a run is made of. They are stored with it, and nothing else is. */
+/** The ids that decide what a run is made of. Only these are stored with it. */
 export interface RunIds {
   sessionId: string | undefined;
   modeId: string;
@@ -61,24 +61,24 @@ export interface ControllerTools {
   browser: MastraBrowser | undefined;
 }
 
-/** What an agent brings along. A session without a workspace has that of its agent. */
+/** What an agent provides. A session without a workspace uses that of its agent. */
 export interface AgentBelongings {
   workspace?: AgentConfig["workspace"] | undefined;
   skills?: readonly InlineSkill[] | undefined;
 }
 
-/** What a controller lends to its runs. */
+/** What a controller provides to its runs. */
 export interface ProfileHost {
   readonly config: AgentControllerConfig;
   readonly storage: Storage;
   readonly system: System;
   session(id: string): Promise<StoredSession | undefined>;
   toolsFor(run: RunAddress, ids: RunIds, agent?: AgentBelongings): Promise<ControllerTools>;
-  /** Puts what tools may want to know into the request context. */
+  /** Puts the context of tools into the request context. */
   describe(run: RunAddress, ids: RunIds, session: StoredSession | undefined): Promise<void>;
 }
 
-/** From the ids of a run to all that its agent is made of, in whichever process it is prepared. */
+/** Builds everything a run needs from its ids, in any process. */
 export async function profileOf(host: ProfileHost, run: RunAddress): Promise<RunProfile> {
   const { config } = host;
   const { ids, session } = await idsOf(host, run);
@@ -196,7 +196,7 @@ async function ofSubagent(
   };
 }
 
-/** What a run is, from its own record, its session, or its thread: whoever opened it. */
+/** The ids of a run: from its own record, its session or its thread, whichever process opened it. */
 export async function idsOf(
   { config, session: read, storage }: Pick<ProfileHost, "config" | "session" | "storage">,
   { threadId, pinned = {} }: Pick<RunAddress, "threadId" | "pinned">,
@@ -207,7 +207,7 @@ export async function idsOf(
   const own = text(pinned["sessionId"]);
   const sessionId = own ?? sessionIdIn(metadata);
   const found = sessionId === undefined ? undefined : await read(sessionId);
-  // Metadata may be anybody's: the rules of another resource's session are not for this thread.
+  // Clients can set metadata. The rules of another resource's session must not apply to this thread.
   const isOurs = own !== undefined || found?.defaultResourceId === thread?.resourceId;
   const session = isOurs || found?.resourceId === thread?.resourceId ? found : undefined;
   const isThere = session !== undefined && (session.threadId === threadId || threadId === undefined);
@@ -234,7 +234,7 @@ export async function sessionOfRun(storage: Storage, runId: string): Promise<str
   return profile?.sessionId ?? undefined;
 }
 
-/** Asked when a call is read, with the rules that the session has at that moment. */
+/** Called for each tool call, with the current rules of the session. */
 async function permissionFor(
   host: ProfileHost,
   { sessionId }: RunIds,
@@ -245,7 +245,7 @@ async function permissionFor(
   try {
     session = sessionId === undefined ? undefined : await host.session(sessionId);
   } catch {
-    // Nobody may be asked about a call that the rules may forbid.
+    // If the rules cannot be read they may forbid the call, so it must not ask.
     return { decision: "deny", reason: "The rules of this session could not be read. Try again later." };
   }
   const { decision, reason, byCategory } = decidePermission({
@@ -263,7 +263,7 @@ async function permissionFor(
 
 type Alongside = (step: StepRecord) => Promise<StepAddition>;
 
-/** What a thread keeps of each step beside its messages. Only the run that holds the thread writes it. */
+/** What a thread stores about each step in addition to its messages. Written only by the run that holds the thread. */
 function alongside(host: ProfileHost, threadId: string): Alongside {
   const countUsage = usageCounter(host, threadId);
   const keepFiles = fileKeeper(host, threadId);

@@ -53,7 +53,7 @@ type Follows = (
 
 const INTERRUPTED = "interrupted_by_user_message";
 
-/** Answers of people to the calls that wait in a session: those of its run and of its subagents. */
+/** Answers to the calls that wait in a session: those of its run and of its subagents. */
 export class SessionAnswers {
   readonly #core: SessionCore;
   #decisions: Promise<void> = Promise.resolve();
@@ -86,8 +86,9 @@ export class SessionAnswers {
     return this.#decide(answer, async (call) => {
       const isPlan = call.toolName === "submit_plan" && call.parentToolCallId === undefined;
       if (isPlan && isYes) return this.#carryOutPlan(call);
-      const state = stateWithAccess(this.#core.row.state, call, resumeData);
-      return state && this.#core.next({ state });
+      const { row } = this.#core;
+      const state = stateWithAccess(row.state, call, resumeData);
+      return state && this.#core.next(row, { state });
     });
   }
 
@@ -139,7 +140,7 @@ export class SessionAnswers {
       async (call) => {
         if (call.requiresApproval !== requiresApproval) throw otherKind(call);
         if (!follows) return [];
-        // Called again after a conflict: the row may then be another.
+        // Called again after a conflict, possibly with a changed row.
         await this.#core.refresh();
         const change = await follows(call);
         made = change?.session;
@@ -177,7 +178,7 @@ export class SessionAnswers {
     const { host, row } = this.#core;
     const category = categoryOf(host.config, toolName);
     const what = category === null ? { tools: [toolName] } : { categories: [category] };
-    return this.#core.next({ grants: withGrants(row.grants, what) });
+    return this.#core.next(row, { grants: withGrants(row.grants, what) });
   }
 
   /** A plan was approved: the session and the run that made the plan continue in the mode that follows. */
@@ -190,7 +191,7 @@ export class SessionAnswers {
     const { patch, also } = await modeChange(this.#core, row, mode);
     const profile = { sessionId: row.id, modeId: mode.id, modelId: patch.modelId ?? row.modelId };
     const pinned = update(RUNS, { where: { id: runId }, merge: { options: { profile } } });
-    return { ...this.#core.next(patch), also: [...also, pinned] };
+    return { ...this.#core.next(row, patch), also: [...also, pinned] };
   }
 }
 

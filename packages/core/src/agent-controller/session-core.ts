@@ -11,26 +11,25 @@ import type { AgentControllerConfig } from "./config.ts";
 import { SessionRecord } from "./session-record.ts";
 import type { StateRules } from "./state-rules.ts";
 
-/** What a controller lends to its sessions. */
+/** What a controller provides to its sessions. */
 export interface SessionHost {
   readonly config: AgentControllerConfig;
   readonly system: System;
   readonly logger: Logger;
   readonly storage: Storage;
-  /** Whether the store outlives the process. Where it does not, lists of threads are empty and settings are not kept. */
+  /** Whether the store outlives the process. If not, lists of threads are empty and settings are not kept. */
   readonly lasts: boolean;
   /** The internal agent, which carries out all runs. */
   readonly agent: Agent;
   readonly stateRules: StateRules;
   newId(): string;
   memory(): Promise<ThreadDomain>;
-  /** Puts a session's row into the store, where it is not there yet. */
+  /** Stores a session's row, unless it is stored already. */
   storeRow(seed: StoredSession): Promise<StoredSession>;
 }
 
 /**
- * A session as this process has it: its row, the thread it is on, and those who listen. All that lasts is in the row and on
- * the thread.
+ * A session in this process: its row, its thread and its listeners. Everything durable is in the row and on the thread.
  */
 export class SessionCore {
   readonly host: SessionHost;
@@ -38,7 +37,7 @@ export class SessionCore {
   readonly thread: FollowedThread;
   readonly #seed: StoredSession;
   #record: SessionRecord | undefined;
-  /** What readers see already, while it is being stored. */
+  /** What readers already see while it is being stored. */
   #expected: SessionPatch | undefined;
   #moving: Promise<void> = Promise.resolve();
   #opening: Promise<void> | undefined;
@@ -103,7 +102,7 @@ export class SessionCore {
     if (stored.threadId !== undefined) await this.thread.follow();
   }
 
-  /** Changes the row, on top of what others did. `change` may be asked more than once. */
+  /** Changes the newest version of the row. `change` may be called more than once. */
   async change(
     change: (seen: StoredSession) => Promise<{ patch: SessionPatch; also?: readonly Write[] } | undefined>,
   ): Promise<StoredSession> {
@@ -115,7 +114,7 @@ export class SessionCore {
     );
   }
 
-  /** Goes to another resource: for readers at once, and for what comes after it when it is stored. */
+  /** Moves to another resource: immediately for readers, and for later calls once it is stored. */
   moveTo(resourceId: string): Promise<void> {
     const expected = (this.#expected = { resourceId, threadId: undefined });
     const moved = this.change(async () => ({ patch: expected }))
@@ -127,9 +126,9 @@ export class SessionCore {
     return moved;
   }
 
-  /** The row with a change, for a commit of somebody else. Say `made` when it is done. */
-  next(patch: SessionPatch): { write: Write; session: StoredSession } {
-    return this.#record!.next(patch);
+  /** A row with a change, as a write for another commit. Call `made` when that has succeeded. */
+  next(row: StoredSession, patch: SessionPatch): { write: Write; session: StoredSession } {
+    return this.#record!.next(row, patch);
   }
 
   made(session: StoredSession): void {
@@ -141,7 +140,7 @@ export class SessionCore {
     return this.#record!.refresh();
   }
 
-  /** Calls back when the row has changed, whoever changed it, and when the session is over. */
+  /** Calls back when any process changed the row, and when the session ends. */
   watchRow(listener: () => void): () => void {
     this.#rowListeners.add(listener);
     return () => void this.#rowListeners.delete(listener);
@@ -162,7 +161,7 @@ export class SessionCore {
     await left;
   }
 
-  /** Of a session that is closed nothing is heard any more: who waited for it would wait forever. */
+  /** A closed session emits nothing more, so calls that wait for it are rejected. */
   checkOpen(): void {
     if (this.#closed || this.#record?.isGone)
       throw new AgentError(
@@ -171,7 +170,7 @@ export class SessionCore {
       );
   }
 
-  /** A version of the row, made here or elsewhere: what is different in it happened. */
+  /** A new version of the row, from any process. Emits events for what differs. */
   #changed(before: StoredSession, after: StoredSession | undefined): void {
     if (!after) {
       this.bus.emit({ type: "info", message: `Session "${before.id}" was deleted.` });
@@ -181,7 +180,7 @@ export class SessionCore {
     const scope = this.#selecting === after.modelId ? "global" : "thread";
     const events = changesOf(before, after, scope);
     for (const event of events) this.bus.emit(event);
-    // Rules, grants and the like have no event of their own.
+    // Rules, grants and similar changes have no specific event.
     if (events.length === 0) this.bus.displayChanged();
     if (!this.thread.isCurrent) void this.thread.follow();
     for (const listener of this.#rowListeners) listener();

@@ -14,26 +14,28 @@ export interface StoredSession {
   resourceId: string;
   defaultResourceId: string;
   threadId: string | undefined;
-  /** The version in which the session came to its thread. */
+  /** The version in which the session moved to its thread. */
   threadVersion: number;
   modeId: string;
-  /** Empty where no model was chosen. */
+  /** Empty if no model was chosen. */
   modelId: string;
   tags: Record<string, string>;
   state: Record<string, unknown>;
   rules: { categories: Record<string, string>; tools: Record<string, string> };
   grants: { categories: string[]; tools: string[] };
-  /** Models of helpers and the like; each also stands with the thread. */
+  /** Settings such as models of subagents. Each is also stored with the thread. */
   settings: Record<string, unknown>;
   /** The process whose own session it is. */
   process: string | undefined;
   /** Rises by one with every change. */
   version: number;
+  /** Distinguishes it from one with the same id that was deleted. */
+  incarnation?: string | undefined;
   createdAt: Date;
   updatedAt: Date;
 }
 
-/** What a change of a session may change. */
+/** The fields that can be changed. */
 export type SessionPatch = Partial<
   Pick<
     StoredSession,
@@ -49,7 +51,8 @@ export interface SessionAddress {
 /** Sessions, for `storage.domain()`. */
 export const SESSION_DOMAIN: Domain<SessionDomain> = {
   name: "sessions",
-  version: 2,
+  version: 3,
+  readableFrom: 2,
   tables: [SESSIONS] as readonly object[] as Domain["tables"],
   open: (storage, system) => new SessionDomain(storage, system),
 };
@@ -69,14 +72,14 @@ export class SessionDomain {
     return row ? toSession(row) : null;
   }
 
-  /** Those of the addresses that exist. */
+  /** The sessions among these ids that exist. */
   async getSessions(controllerId: string, ids: readonly string[]): Promise<StoredSession[]> {
     if (ids.length === 0) return [];
     const where = { controller_id: checkId("controllerId", controllerId), id: { in: [...ids] } };
     return (await this.#storage.select({ table: SESSIONS, where })).map(toSession);
   }
 
-  /** Sessions that any process may open, the newest first: of one owner, or of all. */
+  /** Sessions that any process may open, newest first: those of one owner, or all. */
   listSessions(
     controllerId: string,
     { ownerId, limit }: { ownerId?: string | undefined; limit: number },
@@ -85,7 +88,7 @@ export class SessionDomain {
     return this.#newest(controllerId, { process: null, ...owner }, limit);
   }
 
-  /** Sessions that processes have to themselves, the newest first. */
+  /** Sessions that belong to single processes, newest first. */
   listOwnSessions(controllerId: string, limit: number): Promise<StoredSession[]> {
     return this.#newest(controllerId, { process: { ne: null } }, limit);
   }
@@ -103,44 +106,48 @@ export class SessionDomain {
     return rows.map(toSession);
   }
 
-  /** A `conflict` where there is one with the id. */
+  /** Throws `conflict` if the id is in use. */
   async createSession(
-    session: Omit<StoredSession, "version" | "threadVersion" | "createdAt" | "updatedAt">,
+    session: Omit<StoredSession, "version" | "threadVersion" | "incarnation" | "createdAt" | "updatedAt">,
   ): Promise<StoredSession> {
     const now = new Date(Math.trunc(this.system.now()));
-    const stored = { ...session, version: 1, threadVersion: 1, createdAt: now, updatedAt: now };
-    await this.#storage.commit([insert(SESSIONS, toRow(stored))], {
-      key: session.id,
-      id: this.system.newId(),
-    });
+    const incarnation = this.system.newId();
+    const stored = {
+      ...session,
+      version: 1,
+      threadVersion: 1,
+      incarnation,
+      createdAt: now,
+      updatedAt: now,
+    };
+    await this.#storage.commit([insert(SESSIONS, toRow(stored))], { key: session.id, id: incarnation });
     return stored;
   }
 
-  /** The next version of a session that was seen. A `conflict` where another was faster. */
+  /** Changes a session. Throws `conflict` if it is no longer at the version that was seen. */
   async changeSession(seen: StoredSession, patch: SessionPatch): Promise<StoredSession> {
     const { write, session } = this.change(seen, patch);
     await this.#storage.commit([write], { key: seen.id, id: this.system.newId() });
     return session;
   }
 
-  /** The same as a write, for a commit that changes other things with it. */
+  /** The change as a write, for a commit that changes other things too. */
   change(seen: StoredSession, patch: SessionPatch): { write: Write; session: StoredSession } {
     const updatedAt = new Date(Math.trunc(this.system.now()));
     const session = { ...seen, ...patch, version: seen.version + 1, updatedAt };
     if (session.threadId !== seen.threadId) session.threadVersion = session.version;
     const { controller_id: _controller, id: _id, created_at: _created, ...set } = toRow(session);
-    // One that was deleted and created anew may have come to the same version.
-    const where = { ...whereOf(seen), version: seen.version, created_at: seen.createdAt.getTime() };
+    const where = { ...whereOfSame(seen), version: seen.version };
     return { write: update(SESSIONS, { where, set, require: true }), session };
   }
 
-  /** Takes back a session that was just created, unless somebody has changed it since. */
+  /** Deletes a session that was just created, unless it has been changed since. */
   async forgetNew(session: StoredSession): Promise<void> {
-    const where = { ...whereOf(session), version: 1, created_at: session.createdAt.getTime() };
+    const where = { ...whereOfSame(session), version: 1 };
     await this.#storage.commit([remove(SESSIONS, where)]);
   }
 
-  /** Its threads stay. Answers whether there was one. */
+  /** Returns whether it existed. Its threads stay. */
   async deleteSession(address: SessionAddress): Promise<boolean> {
     const { changes } = await this.#storage.commit([remove(SESSIONS, whereOf(address))]);
     return changes[0] !== 0;
@@ -149,6 +156,17 @@ export class SessionDomain {
 
 function whereOf({ controllerId, id }: SessionAddress): { controller_id: string; id: string } {
   return { controller_id: checkId("controllerId", controllerId), id: checkId("id", id) };
+}
+
+/** This session, and not one that was created under its id after it was deleted. */
+function whereOfSame(session: StoredSession): Where<SessionRow> {
+  const { incarnation, createdAt } = session;
+  return { ...whereOf(session), incarnation: incarnation ?? null, created_at: createdAt.getTime() };
+}
+
+/** Whether both are states of one session, not of two with the same id. */
+export function isSameSession(one: StoredSession, other: StoredSession): boolean {
+  return one.incarnation === other.incarnation && one.createdAt.getTime() === other.createdAt.getTime();
 }
 
 function toRow(session: StoredSession): SessionRow {
@@ -174,6 +192,7 @@ function toRow(session: StoredSession): SessionRow {
     settings: session.settings,
     process: session.process ?? null,
     version: session.version,
+    incarnation: session.incarnation ?? null,
     created_at: session.createdAt.getTime(),
     updated_at: session.updatedAt.getTime(),
   };
@@ -199,6 +218,7 @@ function toSession(row: SessionRow): StoredSession {
     settings: row.settings as StoredSession["settings"],
     process: row.process ?? undefined,
     version: row.version,
+    incarnation: row.incarnation ?? undefined,
     createdAt: new Date(row.created_at),
     updatedAt: new Date(row.updated_at),
   };

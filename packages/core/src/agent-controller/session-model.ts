@@ -14,7 +14,7 @@ export class SessionModel {
     this.#core = core;
   }
 
-  /** The id of the model; empty where none was chosen. */
+  /** The id of the model; empty if none was chosen. */
   get(): string {
     return this.#core.row.modelId;
   }
@@ -27,7 +27,7 @@ export class SessionModel {
     return this.get() !== "";
   }
 
-  /** From the next run on. For another mode it is remembered until the session comes into that mode. */
+  /** From the next run on. For another mode, it applies when the session enters that mode. */
   async switch(options: { modelId: string; scope?: "thread" | "global"; modeId?: string }): Promise<void> {
     const { config, logger } = this.#core.host;
     const modelId = checkId("modelId", options?.modelId);

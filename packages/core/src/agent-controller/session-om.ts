@@ -20,7 +20,7 @@ export class SessionOM {
     this.reflector = new OMRole(core, "reflector");
   }
 
-  /** The record of the session's thread; `null` without a thread, and where nothing was observed. */
+  /** The record of the session's thread; `null` without a thread, or if nothing was observed. */
   async record(): Promise<ObservationalMemoryRecord | null> {
     const { host, row } = this.#core;
     if (row.threadId === undefined) return null;

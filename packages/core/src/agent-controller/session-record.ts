@@ -1,5 +1,10 @@
 import { AgentError } from "../errors.ts";
-import type { SessionDomain, SessionPatch, StoredSession } from "./session-domain.ts";
+import {
+  isSameSession,
+  type SessionDomain,
+  type SessionPatch,
+  type StoredSession,
+} from "./session-domain.ts";
 import type { Change, Storage, Write } from "../storage/storage.ts";
 import { QueueWatch } from "../thread/inspect/queue-watch.ts";
 
@@ -10,8 +15,8 @@ const LOOK_EVERY_MS = 30_000;
 type OnChange = (before: StoredSession, after: StoredSession | undefined) => void;
 
 /**
- * The row of a session, as this process knows it. Every change is made on the newest version, and made again where another
- * was faster; changes by others come in by themselves.
+ * The row of a session in this process. A change applies to the newest version and is repeated after a conflict. Changes
+ * by other processes arrive by themselves.
  */
 export class SessionRecord {
   readonly #domain: SessionDomain;
@@ -19,7 +24,7 @@ export class SessionRecord {
   #current: StoredSession;
   #line: Promise<unknown> = Promise.resolve();
   #isGone = false;
-  /** Told of every new version, whoever made it. `undefined` when the session was deleted. */
+  /** Called with every new version, from any process. `undefined` when the session was deleted. */
   onChange: OnChange = () => {};
 
   constructor(storage: Storage, domain: SessionDomain, session: StoredSession) {
@@ -38,8 +43,8 @@ export class SessionRecord {
   }
 
   /**
-   * Changes the row. `change` gets the newest version, may be asked more than once, and answers what to change, with
-   * writes for the same commit; nothing means that nothing is to be done.
+   * Changes the row. `change` receives the newest version and returns what to change, with writes for the same commit, or
+   * `undefined` to change nothing. It may be called more than once.
    */
   change(
     change: (seen: StoredSession) => Promise<{ patch: SessionPatch; also?: readonly Write[] } | undefined>,
@@ -69,16 +74,19 @@ export class SessionRecord {
     return turn;
   }
 
-  /** The row with a change, for a commit that somebody else makes. Call `made` when it has been. */
-  next(patch: SessionPatch): { write: Write; session: StoredSession } {
-    return this.#domain.change(this.#current, patch);
+  /**
+   * A row with a change, as a write for another commit. It fails if the row is no longer the one that the change was made
+   * from. Call `made` when it has succeeded.
+   */
+  next(row: StoredSession, patch: SessionPatch): { write: Write; session: StoredSession } {
+    return this.#domain.change(row, patch);
   }
 
   made(session: StoredSession): void {
     this.#hub.made(session);
   }
 
-  /** Reads the row. Throws when there is none any more. */
+  /** Reads the row. Throws if it was deleted. */
   async refresh(): Promise<StoredSession> {
     const { controllerId, id } = this.#current;
     const session = await this.#domain.getSession({ controllerId, id });
@@ -88,11 +96,11 @@ export class SessionRecord {
     return this.#current;
   }
 
-  /** A version that was read or written. Older ones are of no interest. */
+  /** Accepts a version that was read or written, unless a newer one is known. */
   take(session: StoredSession | undefined): void {
     const before = this.#current;
-    // One that was deleted and created anew is another session.
-    if (!session || session.createdAt.getTime() !== before.createdAt.getTime()) {
+    // If it was deleted and created again, it is another session.
+    if (!session || !isSameSession(session, before)) {
       if (this.#isGone) return;
       this.#isGone = true;
       return this.onChange(before, undefined);
@@ -107,7 +115,7 @@ export class SessionRecord {
   }
 }
 
-/** All sessions that are open here, of one store: one look at the store tells what others changed. */
+/** The open sessions of one store. One read finds what other processes changed in all of them. */
 class SessionHub {
   readonly #storage: Storage;
   readonly #domain: SessionDomain;
@@ -141,7 +149,7 @@ class SessionHub {
     this.#cancelTimer = undefined;
   }
 
-  /** A store may fail to tell. One look for all sessions, and one at their queues, find what nobody was told. */
+  /** Change notices can be lost, so all sessions and their queues are read periodically. */
   #lookLater(): void {
     this.#cancelTimer ??= this.#domain.system.setTimer(
       LOOK_EVERY_MS,
@@ -167,7 +175,7 @@ class SessionHub {
       return;
     }
     this.#looking = this.#look()
-      // A store that does not answer changes again when it does.
+      // A store that does not respond is read again with its next change.
       .catch(() => {})
       .finally(() => {
         this.#looking = undefined;

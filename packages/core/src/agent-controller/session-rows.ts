@@ -21,7 +21,7 @@ interface RowsHost {
   readonly stateRules: StateRules;
 }
 
-/** The rows of a controller's sessions: how they begin, and whose they are. */
+/** The rows of a controller's sessions: their initial values and their owners. */
 export class SessionRows {
   readonly #host: RowsHost;
 
@@ -37,12 +37,12 @@ export class SessionRows {
     return (await this.domain()).getSession({ controllerId: this.#host.config.id, id });
   }
 
-  /** Answers whether there was one. */
+  /** Returns whether it existed. */
   async delete(id: string): Promise<boolean> {
     return (await this.domain()).deleteSession({ controllerId: this.#host.config.id, id });
   }
 
-  /** The row of a session: the one that is there, or a new one. */
+  /** The row of a session: the existing one, or a new one. */
   async findOrCreate(options: CreateSessionOptions): Promise<{ row: StoredSession; isNew: boolean }> {
     const { id } = options;
     const ownerId = checkId("ownerId", options.ownerId);
@@ -56,7 +56,7 @@ export class SessionRows {
     return { row, isNew: !found };
   }
 
-  /** Whose a session is was decided when it was made. */
+  /** The owner of a session is fixed when it is created. */
   requireOwner(row: StoredSession, options: CreateSessionOptions): void {
     const { id, ownerId } = options;
     const asked = this.#resourceOf(options);
@@ -64,14 +64,14 @@ export class SessionRows {
     throw new AgentError("not-found", `There is no session "${id}" of "${ownerId}" for resource "${asked}".`);
   }
 
-  /** The process's own session has a row of its own: two terminals must not move each other. */
+  /** Each process has a separate row for its own session, so that two terminals do not affect each other. */
   own(): StoredSession {
     const { config, system } = this.#host;
     const resourceId = config.resourceId ?? config.id;
     return this.#seed({ id: `own-${system.newId()}`, ownerId: config.id, resourceId, process: "here" });
   }
 
-  /** Puts the process's own session into the store, where it is not there yet. */
+  /** Stores the process's own session, unless it is stored already. */
   async store(seed: StoredSession): Promise<StoredSession> {
     if (seed.version > 0) return seed;
     const { stateRules, storage } = this.#host;
@@ -92,7 +92,7 @@ export class SessionRows {
   ): Promise<StoredSession | null> {
     const { stateRules } = this.#host;
     const initial = await stateRules.begin();
-    // Tools find a session's tags in its state, where the schema has a place for them.
+    // Tools find a session's tags in its state, if the schema allows it.
     const known = tagsAsMetadata(about.tags);
     const state =
       Object.keys(known).length === 0
@@ -132,7 +132,7 @@ export class SessionRows {
     };
   }
 
-  /** State and rules of the last session go on in the next; what a person allowed for once does not. */
+  /** The next session inherits state and rules, but not grants. */
   async #inherit(seed: StoredSession, last: StoredSession): Promise<Partial<StoredSession>> {
     const { config, logger, stateRules } = this.#host;
     const state = await stateRules.changed(seed.state, last.state).catch((error: unknown) => {
@@ -142,7 +142,7 @@ export class SessionRows {
     return { state, rules: last.rules, settings: last.settings };
   }
 
-  /** Drops sessions of processes that are gone and have nothing under way. Answers the last one. */
+  /** Deletes sessions of dead processes without an active run. Returns the last one. */
   async #tidyOwn(domain: SessionDomain, { resourceId }: StoredSession): Promise<StoredSession | undefined> {
     const { config, storage } = this.#host;
     const own = await domain.listOwnSessions(config.id, OWN_SESSIONS);

@@ -7,27 +7,27 @@ import type { SessionAnswers } from "./session-answers.ts";
 import type { SessionCore, SessionHost } from "./session-core.ts";
 import type { SessionThreads } from "./session-threads.ts";
 
-/** The same, ready for a model. */
+/** A message in the form a model reads. */
 export interface SessionContents {
   contents: SignalContents;
-  /** Of the message; a new one when absent. */
+  /** The id of the message. Default: a new one. */
   id?: string | undefined;
   requestContext?: RequestContext | undefined;
-  /** Sent twice with one key, it counts once. */
+  /** A message that is sent again with the same key counts once. */
   idempotencyKey?: string | undefined;
 }
 
-/** What became of a message, and the time at which the session was on its thread. */
+/** The outcome of a send, and when the session moved to its thread. */
 export interface Sent {
   admitted: Admitted;
-  /** As long as this stays, what happens to the message is heard. */
+  /** While this is unchanged, events of the message arrive. */
   epoch: number;
 }
 
-/** What becomes of a signal, by whether a run is under way. */
+/** How a signal is delivered, with and without an active run. */
 export type SignalDelivery = Pick<NotificationOptions, "ifActive" | "ifIdle">;
 
-/** What a session sends to its thread, and how it takes back what it has under way. */
+/** What a session sends to its thread, and how it aborts its run. */
 export class SessionSends {
   readonly #core: SessionCore;
   readonly #threads: SessionThreads;
@@ -35,7 +35,7 @@ export class SessionSends {
   #following: Promise<void> = Promise.resolve();
   #creating: Promise<unknown> | undefined;
   #abortRequested = false;
-  /** How often somebody aborted. */
+  /** Counts aborts. */
   #aborts = 0;
 
   constructor(core: SessionCore, threads: SessionThreads, answers: SessionAnswers) {
@@ -48,7 +48,7 @@ export class SessionSends {
     return this.#abortRequested && this.#core.thread.activeRunId !== null;
   }
 
-  /** Sends what is ready, and answers what became of it. */
+  /** Sends a prepared message and returns the outcome. */
   async send({ contents, id, requestContext, idempotencyKey }: SessionContents): Promise<Sent> {
     const aborts = this.#aborts;
     const { agent, target, streamOptions, epoch } = await this.#address(requestContext);
@@ -65,9 +65,9 @@ export class SessionSends {
     return { admitted, epoch };
   }
 
-  /** The same for a run of its own, after the one under way. */
+  /** Like `send`, for a separate run after the active one. */
   queue({ contents, id, requestContext, idempotencyKey }: SessionContents): Promise<Admitted> {
-    // One after the other: the count after each is told.
+    // One after the other, because the count is announced after each.
     const turn = this.#following.then(async () => {
       const { agent, target, streamOptions } = await this.#address(requestContext);
       const key = idempotencyKey === undefined ? {} : { idempotencyKey };
@@ -123,7 +123,7 @@ export class SessionSends {
         await (this.#creating ??= this.#threads.create().finally(() => (this.#creating = undefined)));
       await core.thread.followed();
       core.checkOpen();
-      // Others may have moved the session meanwhile.
+      // Another process may have moved the session.
     } while (!core.thread.isHeard);
     const { row } = core;
     return {
@@ -132,7 +132,7 @@ export class SessionSends {
       target: { threadId: row.threadId!, resourceId: row.resourceId },
       streamOptions: {
         profile: { sessionId: row.id },
-        // A copy: what the controller adds for a run is not for the caller.
+        // A copy, so that the caller does not see what the controller adds for a run.
         ...(requestContext && { requestContext: new RequestContext(requestContext.entries()) }),
       },
     };

@@ -17,6 +17,7 @@ export type SessionRow = {
   settings: unknown;
   process: string | null;
   version: number;
+  incarnation: string | null;
   created_at: number;
   updated_at: number;
 };
@@ -44,6 +45,8 @@ export const SESSIONS: Table<SessionRow> = {
     settings: "json",
     process: "text",
     version: "integer",
+    /** Unique for every creation of a session, because an id can be used again. Older rows have none. */
+    incarnation: "text",
     created_at: "integer",
     updated_at: "integer",
   },

@@ -13,10 +13,10 @@ import { ThreadReads } from "./thread-reads.ts";
 import { helperSettings, modelIn, settingsOf, tagsAsMetadata, withoutModes } from "./thread-settings.ts";
 
 const CANDIDATES = 100;
-/** How many deleted threads a session tells of, to those who were away. */
+/** How many deleted threads a session announces to listeners that reconnect. */
 const REMEMBERED = 20;
 
-/** The threads of a session: which one it is on, and what can be done with them. */
+/** The threads of a session: the current one, and operations on them. */
 export class SessionThreads extends ThreadReads {
   readonly #memory: () => Promise<ThreadMemory | null>;
 
@@ -25,7 +25,7 @@ export class SessionThreads extends ThreadReads {
     this.#memory = memory;
   }
 
-  /** Makes a thread and goes to it. */
+  /** Creates a thread and moves to it. */
   create(options: { title?: string; threadId?: string } = {}): Promise<AgentControllerThread> {
     return this.#create(options, () => true);
   }
@@ -72,7 +72,7 @@ export class SessionThreads extends ThreadReads {
     });
   }
 
-  /** Goes to another thread. The run that this session has under way is aborted, unless it is to go on. */
+  /** Moves to another thread. Aborts the active run of this session, unless it should continue. */
   async switch(options: { threadId: string; abort?: boolean }): Promise<AgentControllerThread> {
     return this.#switch(checkOptions("thread.switch", options), () => true);
   }
@@ -95,7 +95,7 @@ export class SessionThreads extends ThreadReads {
     });
   }
 
-  /** The thread with an id: one that exists, or a new one. */
+  /** The thread with an id: an existing one, or a new one. */
   async goTo(threadId: string): Promise<AgentControllerThread> {
     const known = await (await this.domain()).getThreadById({ threadId: checkId("threadId", threadId) });
     return known ? this.switch({ threadId, abort: false }) : this.create({ threadId });
@@ -108,7 +108,7 @@ export class SessionThreads extends ThreadReads {
     const before = core.threadId;
     const isWanted = (row: StoredSession) => row.threadId === before;
     const scope = scopeOf(core.row);
-    // A scope that was only inferred does not take threads that somebody keeps apart by more than it knows of.
+    // An inferred scope does not match threads that have more specific tags.
     const metadata = scope.isInferred ? scope.metadata : tagsAsMetadata(core.row.tags);
     const { threads } = await (
       await this.domain()
@@ -128,7 +128,7 @@ export class SessionThreads extends ThreadReads {
     try {
       return await this.#create({}, isWanted);
     } catch (error) {
-      // Opened by two processes at once, the session is on the thread of the faster one.
+      // If two processes open the session at once, the first one decides its thread.
       const { threadId } = core;
       if (threadId === undefined || threadId === before) throw error;
       await core.thread.followed();
@@ -145,7 +145,7 @@ export class SessionThreads extends ThreadReads {
     if (thread) await (await this.domain()).updateThread({ id: thread.id, title });
   }
 
-  /** Copies a thread and goes to the copy. */
+  /** Copies a thread and moves to the copy. */
   async clone(
     options: { sourceThreadId?: string; title?: string; resourceId?: string } = {},
   ): Promise<AgentControllerThread> {
@@ -198,7 +198,7 @@ export class SessionThreads extends ThreadReads {
     });
   }
 
-  /** The row of a session that comes to a thread: with the mode and the model that the thread was left in. */
+  /** The row of a session that moves to a thread, with the last mode and model of that thread. */
   #bound(
     row: StoredSession,
     { id, metadata = {} }: StoredThread,
@@ -218,7 +218,7 @@ export class SessionThreads extends ThreadReads {
     return { patch, also: describeThread(id, { metadata: settingsOf({ ...row, ...patch }) }) };
   }
 
-  /** Aborts what goes on, if this session began it: others may work on the same thread. */
+  /** Aborts the active run if this session started it. Others may work on the same thread. */
   async #abortOwnRun(): Promise<void> {
     const { host, row, thread } = this.core;
     const { activeRunId } = thread;
@@ -231,7 +231,7 @@ function moved({ id }: StoredSession): AgentError {
   return new AgentError("conflict", `Session "${id}" went to another thread meanwhile.`);
 }
 
-/** What keeps the threads of a session apart from others of its resource: its tags, or the folder in its state. */
+/** What separates the threads of a session from others of its resource: its tags, or the folder in its state. */
 function scopeOf({ tags, state }: StoredSession): { metadata: Record<string, string>; isInferred: boolean } {
   const path = state["projectPath"];
   const isInferred = Object.keys(tags).length === 0 && typeof path === "string";

@@ -51,9 +51,9 @@ export interface SessionMessage {
   requestContext?: RequestContext;
 }
 
-/** What a session has of its controller beside the core. */
+/** What a controller provides to a session in addition to the core. */
 export interface SessionParts {
-  /** Under which name people know it. */
+  /** The name that people see. */
   publicId: string;
   memory(): Promise<ThreadMemory | null>;
   workspace: AgentControllerWorkspace | undefined;
@@ -61,8 +61,8 @@ export interface SessionParts {
 }
 
 /**
- * A conversation under way: a person or a program, on a thread, in a mode. Everything that lasts is stored; any process
- * can open the session, answer for it and continue it.
+ * A conversation of a person or a program, on a thread, in a mode. Everything durable is stored: any process can open the
+ * session, answer its calls and continue it.
  */
 export class Session<State extends object = Record<string, unknown>> {
   readonly #core: SessionCore;
@@ -144,24 +144,24 @@ export class Session<State extends object = Record<string, unknown>> {
   }
 
   /**
-   * Sends a message. Resolves when its run has ended or waits for an answer; where a run is under way the message joins
-   * it, and this resolves when the message is stored.
+   * Sends a message. Resolves when its run has ended or waits for an answer. If a run is active, the message joins it and
+   * this resolves when the message is stored.
    */
   async sendMessage(message: SessionMessage): Promise<void> {
     const { admitted, epoch } = await shown(this.#core, () => this.#send(message));
     const { action, runId } = admitted;
     if (action === "deliver" || runId === undefined) return;
     const end = await this.#core.thread.endOf(runId, epoch);
-    // The run has told why already.
+    // The run has already emitted the error.
     if (end.couldNotStart) throw end.couldNotStart;
   }
 
-  /** Puts an instruction into what goes on: the model reads it before its next step. */
+  /** Adds an instruction to the active run. The model reads it before its next step. */
   steer(message: Omit<SessionMessage, "files">): Promise<Admitted> {
     return quietly(this.#core, async () => (await this.#send(message)).admitted);
   }
 
-  /** Sends a message for a run of its own, after the one under way. */
+  /** Queues a message. It opens a separate run after the active one. */
   followUp(message: Omit<SessionMessage, "files">): Promise<Admitted> {
     return quietly(this.#core, async () => {
       const contents = toContents(message?.content);
@@ -169,22 +169,22 @@ export class Session<State extends object = Record<string, unknown>> {
     });
   }
 
-  /** Sends what is ready, and answers what became of it. */
+  /** Sends a prepared message and returns the outcome. */
   async admit(said: SessionContents): Promise<Admitted> {
     return (await this.#sends.send(said)).admitted;
   }
 
-  /** The same for a run of its own, after the one under way. */
+  /** Like `send`, for a separate run after the active one. */
   queue(said: SessionContents): Promise<Admitted> {
     return this.#sends.queue(said);
   }
 
-  /** Aborts what goes on, and takes back what waits for an answer. */
+  /** Aborts the active run and withdraws the calls that wait for an answer. */
   abort(): void {
     this.#sends.abort();
   }
 
-  /** The later name of `abort`. */
+  /** The newer name of `abort`. */
   abortRun(): void {
     this.abort();
   }
@@ -199,7 +199,7 @@ export class Session<State extends object = Record<string, unknown>> {
     return quietly(this.#core, () => this.#answers.toSuspension(response));
   }
 
-  /** Puts context into the conversation that no person said. */
+  /** Adds context to the conversation that is not from a person. */
   sendSignal(signal: SignalInput, how: SignalDelivery = {}): Promise<Admitted> {
     return this.#sends.signal(signal, how);
   }
@@ -212,7 +212,7 @@ export class Session<State extends object = Record<string, unknown>> {
     return this.#sends.notify(notification, how);
   }
 
-  /** Another resource, and no thread of the one before. */
+  /** Moves to another resource, without a thread. */
   setResourceId(options: { resourceId: string }): Promise<void> {
     return quietly(this.#core, async () => {
       const { resourceId } = checkOptions("setResourceId", options);
@@ -242,7 +242,7 @@ export class Session<State extends object = Record<string, unknown>> {
     return this.getGrants().tools.includes(toolName);
   }
 
-  /** What would become of a call, by the rules as they are. */
+  /** What the current rules decide about a call. */
   resolveToolApproval(toolName: string, args: unknown = {}): PermissionPolicy {
     const { row, host } = this.#core;
     const { decision } = decidePermission({

@@ -12,15 +12,15 @@ export interface FollowOptions {
   storage: Storage;
   threadId: string;
   resourceId: string;
-  /** `isPast` for chunks that were there before anybody followed. */
+  /** `isPast` for chunks from before the reader started. */
   take(chunk: AgentChunk, isPast: boolean): void;
   failed(error: unknown): void;
 }
 
-/** Reads the stream of a thread from the beginning of its active run on, for as long as somebody cares. */
+/** Reads the stream of a thread from the beginning of its active run, until it is closed. */
 export class ThreadFollower {
   readonly #options: FollowOptions;
-  /** The last event that was there when it began. */
+  /** The last event that existed when it started. */
   readonly lastSeq: number;
   #subscription: AgentThreadSubscription | undefined;
   #stopped = false;
@@ -30,7 +30,7 @@ export class ThreadFollower {
     this.lastSeq = lastSeq;
   }
 
-  /** Resolves when all that is there has been read. */
+  /** Resolves when all existing events have been read. */
   static async open(options: FollowOptions): Promise<ThreadFollower> {
     const { storage, threadId } = options;
     const overview = await readThreadOverview(storage, threadId);
@@ -39,7 +39,7 @@ export class ThreadFollower {
       await follower.#begin(overview?.activeRunAfter ?? 0, follower.lastSeq);
     } catch (error) {
       if (!AgentError.is(error, "reader-too-slow") || !overview) throw error;
-      // The run waits for longer than the store keeps a stream: what it waits for is known all the same.
+      // The run has waited longer than the store keeps events. The waiting calls are still known.
       for (const chunk of waitingChunks(overview)) options.take(chunk, true);
       await follower.#begin(overview.lastSeq, overview.lastSeq);
     }
@@ -87,7 +87,7 @@ export class ThreadFollower {
   }
 }
 
-/** The waiting calls of a run, as its stream once told them. */
+/** The waiting calls of a run, as chunks of its stream. */
 export function waitingChunks({ activeRunId, waiting }: ThreadOverview): AgentChunk[] {
   if (activeRunId === undefined) return [];
   const about = { runId: activeRunId, from: "AGENT" } as const;

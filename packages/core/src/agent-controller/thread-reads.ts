@@ -35,7 +35,7 @@ export class ThreadReads {
     return this.core.requireThread();
   }
 
-  /** Threads of the session's resource, the newest first. Those of subagents are left out. */
+  /** Threads of the session's resource, newest first, without those of subagents. */
   async list(
     options: { allResources?: boolean; includeForkedSubagents?: boolean } = {},
   ): Promise<AgentControllerThread[]> {
@@ -86,7 +86,7 @@ export class ThreadReads {
     return messages.map(toControllerMessage);
   }
 
-  /** The thread on which the subagent of a call worked, where its run is still kept. */
+  /** The thread of a call's subagent, if its run is still stored. */
   async ofSubagent(options: { toolCallId: string }): Promise<AgentControllerThread | null> {
     const toolCallId = checkId("toolCallId", checkOptions("thread.ofSubagent", options).toolCallId);
     await this.core.ready();

@@ -9,11 +9,13 @@ import type { AgentExecutionOptions } from "../run/run-options.ts";
 import type { StepAddition, StepRecord } from "../run/run-journal.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { Schema } from "../schema/schema.ts";
+import type { Scorers } from "../scorer/score-live.ts";
 import type { System } from "../system.ts";
 import type { ToolsInput } from "../tool/tool.ts";
 import type { ToolPayloadTransformPolicy } from "../tool/transform.ts";
 import type { Agent } from "./agent.ts";
 import type { DynamicArgument } from "./dynamic.ts";
+import type { SignalProvider } from "./signal-provider.ts";
 import type { ThreadLimits } from "../thread/threads.ts";
 import type { MastraBrowser } from "../browser/mastra-browser.ts";
 import type { InlineSkill } from "../workspace/skills/skill.ts";
@@ -71,7 +73,7 @@ export interface AgentConfig<Id extends string = string, Tools extends ToolsInpu
   browser?: DynamicArgument<MastraBrowser>;
   /** Instructions for certain tasks, made by `createSkill`. They take precedence over those of the workspace. */
   skills?: DynamicArgument<InlineSkill[]>;
-  /** Stored; running them as tools is later work. */
+  /** Each becomes a tool `workflow-<key>`. */
   workflows?: DynamicArgument<Record<string, any>>;
   transform?: ToolPayloadTransformPolicy;
   defaultOptions?: DynamicArgument<AgentExecutionOptions>;
@@ -79,9 +81,11 @@ export interface AgentConfig<Id extends string = string, Tools extends ToolsInpu
   defaultStreamOptionsLegacy?: DynamicArgument<AgentStreamOptions>;
   /** The host, set when the agent is registered. */
   mastra?: any;
-  /** Stored; running them is later work. */
-  scorers?: DynamicArgument<Record<string, any>>;
+  /** Score the runs that succeed, after the answer. */
+  scorers?: Scorers;
   memory?: DynamicArgument<MastraMemory>;
+  /** What notifies the agent's threads from outside, with the processors and tools it brings. */
+  signals?: readonly SignalProvider[];
   /** When the agent's notifications reach it. */
   notifications?: NotificationsConfig;
   /** Stored; speaking is later work. */

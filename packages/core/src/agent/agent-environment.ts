@@ -9,9 +9,15 @@ import { realSystem, type System } from "../system.ts";
 import { openThreads, type RunCarrier, type Threads } from "../thread/threads.ts";
 import type { TelemetrySettings } from "../telemetry/telemetry.ts";
 import { ToolCompiler } from "../tool/tool-set.ts";
+import { isProcessorWorkflow, type ProcessorWorkflow, toProcessor } from "../workflow/processor-workflow.ts";
+import type { Processor } from "../processor/processor.ts";
+import type { WorkflowHost } from "../workflow/workflow-host.ts";
+import { OPTION_RULES } from "../run/option-rules.ts";
+import { unknownOption } from "../unknown-options.ts";
 import type { AgentConfig, ThreadsConfig } from "./agent-config.ts";
 import { type DynamicArgument, type DynamicContext, resolveDynamic } from "./dynamic.ts";
 import { SubagentTools } from "./subagent-tools.ts";
+import { WorkflowTools } from "./workflow-tools.ts";
 
 /** What an agent needs of the host it is registered with. */
 export interface AgentHost {
@@ -25,6 +31,8 @@ export interface AgentHost {
 
 export type ContextOptions = { requestContext?: RequestContext<any>; runtimeContext?: RequestContext<any> };
 
+/** Distinct unknown options that an agent warns about. */
+const MOST_UNKNOWN = 100;
 /** How long the events of a thread without memory are kept. */
 const EPHEMERAL_RETENTION_MS = 60_000;
 
@@ -35,11 +43,14 @@ export class AgentEnvironment {
   readonly config: AgentConfig;
   readonly compiler: ToolCompiler = new ToolCompiler();
   readonly subagents: SubagentTools = new SubagentTools();
+  readonly workflows: WorkflowTools = new WorkflowTools();
+  readonly #processors = new WeakMap<ProcessorWorkflow, Processor>();
   readonly #carrier: () => RunCarrier;
   readonly #background = new Set<Promise<unknown>>();
   readonly #opened = new Set<Threads>();
   #host: AgentHost | undefined;
   #ephemeral: Storage | undefined;
+  readonly #unknown = new Set<string>();
   #warned = false;
 
   /** `carrier` carries out the runs of the agent's threads. */
@@ -104,6 +115,23 @@ export class AgentEnvironment {
     return this.memory().then((resolved) => this.threadsOf(resolved?.storage));
   }
 
+  /** A workflow as a processor, compiled once. */
+  processorOf(processor: Processor | ProcessorWorkflow): Processor {
+    if (!isProcessorWorkflow(processor)) return processor;
+    const known = this.#processors.get(processor);
+    if (known) return known;
+    const made = toProcessor(processor, this.#host as WorkflowHost | undefined);
+    this.#processors.set(processor, made);
+    return made;
+  }
+
+  /** Warns once about an option of a call that nothing reads. */
+  readonly warnUnknown = (name: string): void => {
+    if (this.#unknown.has(name) || this.#unknown.size >= MOST_UNKNOWN) return;
+    this.#unknown.add(name);
+    this.logger.warn(unknownOption(`A run of agent "${this.name}"`, name, OPTION_RULES));
+  };
+
   warnOnce(words: string): void {
     if (this.#warned) return;
     this.#warned = true;
@@ -146,7 +174,7 @@ export class AgentEnvironment {
     };
   }
 
-  /** Lets work go on beside the answers; `settled` waits for it. */
+  /** Runs work in the background; `settled` waits for it. */
   waitUntil(work: Promise<unknown>): void {
     const tracked = work
       .catch((error: unknown) => this.logger.warn(`Background work of agent "${this.name}" failed`, error))

@@ -8,6 +8,7 @@ import { Run, type RunSpec } from "../run/run.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { reviveOptions } from "../run/stored-options.ts";
 import type { RunAssignment, RunCarrier } from "../thread/threads.ts";
+import { scoreLive } from "../scorer/score-live.ts";
 import type { AgentEnvironment } from "./agent-environment.ts";
 import { checkCallId, type checkDecision } from "./check-decision.ts";
 import { checkOptions } from "./check-options.ts";
@@ -110,13 +111,48 @@ export class AgentRuns implements RunCarrier {
 
   /** Carries out a run and sees to its end. Every run of the agent comes through here, with a thread or without. */
   async #carryOut(run: Run, resumption?: Resumption): Promise<void> {
+    if (resumption) await this.#cancelWorkflows(run, resumption);
     await runLoop(run, resumption);
     // A run that waits may continue here, so its options are kept.
     if (run.status === "suspended") return;
+    if (run.status === "success") this.#score(run);
     const { journal, runId, threadId } = run.spec;
     if (!journal) return this.#parked.drop(run);
     this.#live.delete(runId);
     this.#tellEnd(threadId!);
+  }
+
+  #score({ spec }: Run): void {
+    const scorers = spec.options.scorers ?? this.#environment.config.scorers;
+    if (!scorers) return;
+    const { list, runId, agent, threadId, resourceId, requestContext, logger } = spec;
+    const work = {
+      owner: `agent "${agent.name}"`,
+      runId,
+      entityId: agent.id,
+      entityType: "AGENT" as const,
+      threadId,
+      resourceId,
+      requestContext,
+      input: {
+        inputMessages: list.get.input.db(),
+        rememberedMessages: list.get.remembered.db(),
+        systemMessages: list.getSystemMessages(),
+        taggedSystemMessages: {},
+      },
+      output: list.get.response.db(),
+      storage: spec.storage ?? this.#environment.host?.getStorage(),
+      logger,
+    };
+    spec.waitUntil(scoreLive(scorers, work));
+  }
+
+  /** Before the run goes on: should the process end, the next one does it again. */
+  async #cancelWorkflows(run: Run, resumption: Resumption): Promise<void> {
+    const { workflows, logger } = this.#environment;
+    await workflows
+      .cancelFor(resumption, run.controller.signal.aborted)
+      .catch((error: unknown) => logger.error(`A workflow of run ${run.spec.runId} was not canceled`, error));
   }
 
   #prepare(

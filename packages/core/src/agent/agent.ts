@@ -24,6 +24,8 @@ import {
 import type { DecideOptions } from "../thread/threads.ts";
 import type { AgentThreadSubscription } from "../thread/threads.ts";
 import type { ToolsInput } from "../tool/tool.ts";
+import { warnUnknownOptions } from "../unknown-options.ts";
+import { AGENT_OPTIONS } from "./agent-option-names.ts";
 import type { AgentConfig, AgentGenerateOptions, AgentStreamOptions, EditorConfig } from "./agent-config.ts";
 import { AgentEnvironment, type AgentHost, type ContextOptions } from "./agent-environment.ts";
 import {
@@ -38,10 +40,11 @@ import type { DynamicArgument } from "./dynamic.ts";
 import { mergeOptions } from "./merge-options.ts";
 import type { SendOptions, SendResult, SendStateResult, SendToThreadOptions } from "./send-options.ts";
 import { sendToolApproval, type ToolApprovalOptions } from "./send-tool-approval.ts";
+import { SignalProviders } from "./signal-providers.ts";
 import { ThreadSends } from "./thread-sends.ts";
 
 /**
- * A model with instructions, tools and memory. An agent keeps no conversation of its own: every call is a run, and
+ * A model with instructions, tools and memory. An agent keeps no conversation: every call is a run, and
  * what lasts is in the thread the call names.
  */
 export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsInput> {
@@ -56,6 +59,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   readonly #runs: AgentRuns;
   readonly #sends: ThreadSends;
   readonly #notifications: AgentNotifications;
+  readonly #signals: SignalProviders;
 
   constructor(config: AgentConfig<Id, Tools>) {
     if (typeof config?.name !== "string" || config.name === "") {
@@ -78,12 +82,15 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     this.#runs = new AgentRuns(this.#environment);
     this.#sends = new ThreadSends(this.#environment);
     this.#notifications = new AgentNotifications(this.#environment, config.notifications);
+    warnUnknownOptions("new Agent()", config, AGENT_OPTIONS, this.#environment.logger);
+    this.#signals = new SignalProviders(config.signals, this, this.#environment);
     if (config.mastra) this.useHost(config.mastra as AgentHost);
   }
 
   /** Called by the host the agent is registered with. */
   useHost(host: AgentHost): void {
     this.#environment.useHost(host);
+    this.#signals.useHost(host);
   }
 
   /**
@@ -147,7 +154,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return Array.isArray(input) ? results : results[0]!;
   }
 
-  /** Delivers records that are due on one thread; answers how many have to wait. The host's dispatcher calls it. */
+  /** Delivers the records that are due on one thread. Returns how many must wait. Called by the host's dispatcher. */
   deliverNotifications(domain: NotificationDomain, due: readonly VersionedNotification[]): Promise<void> {
     return this.#notifications.deliverDue(domain, due);
   }
@@ -354,7 +361,9 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   }
 
   async listScorers(options?: ContextOptions): Promise<Record<string, any>> {
-    return this.#config.scorers ? this.#resolve(this.#config.scorers, options) : {};
+    return this.#config.scorers
+      ? this.#resolve(this.#config.scorers as DynamicArgument<Record<string, any>>, options)
+      : {};
   }
 
   async getMetadata(options?: ContextOptions): Promise<Record<string, unknown>> {
@@ -371,10 +380,11 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
 
   /** Lets runs on threads end, or hands them to other processes, and waits for background work. The host calls it. */
   async close(): Promise<void> {
+    this.#signals.stop();
     await this.#environment.close();
   }
 
-  /** Waits for work that goes on beside the answers, such as titles and indexing. */
+  /** Waits for background work such as titles and indexing. */
   settled(): Promise<void> {
     return this.#environment.settled();
   }

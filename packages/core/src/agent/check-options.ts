@@ -6,12 +6,17 @@ import { checkMetadata } from "../storage/check-id.ts";
 import { encodeJson } from "../storage/row-codec.ts";
 
 /** Refuses options that would only fail later, with the value and what was expected. */
-export function checkOptions(options: AgentExecutionOptions | undefined): void {
+export function checkOptions(
+  options: AgentExecutionOptions | undefined,
+  unknown?: (name: string) => void,
+): void {
   if (options === undefined) return;
   if (!isObject(options as unknown)) throw bad("options", "an object", options);
   for (const [name, value] of Object.entries(options)) {
-    const known = value !== undefined && Object.hasOwn(OPTION_RULES, name);
-    const check = known ? OPTION_RULES[name as keyof AgentExecutionOptions].check : undefined;
+    if (value === undefined) continue;
+    const known = Object.hasOwn(OPTION_RULES, name);
+    if (!known) unknown?.(name);
+    const check = known ? OPTION_RULES[name as keyof typeof OPTION_RULES].check : undefined;
     if (check && !check[1](value)) throw bad(name, check[0], value);
   }
   checkThread(options.memory?.thread);

@@ -44,7 +44,7 @@ export async function followSubagent(
       if (take(chunk)) return undefined;
       if (chunk.type !== "finish" || chunk.payload.stepResult.reason !== "suspended") continue;
       const now = await readThreadOverview(storage, threadId);
-      // Somebody may have answered since.
+      // It may have been answered since.
       if (now?.runState !== "suspended" || now.waiting.length === 0 || now.lastSeq > chunk.seq) continue;
       return {
         threadId,

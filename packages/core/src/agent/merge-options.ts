@@ -1,5 +1,4 @@
 import { OPTION_RULES } from "../run/option-rules.ts";
-import type { AgentExecutionOptions } from "../run/run-options.ts";
 
 /** A new object: the defaults, overridden by a call's own options. */
 export function mergeOptions<Options extends object>(
@@ -15,7 +14,7 @@ export function mergeOptions<Options extends object>(
 }
 
 function levelsOf(name: string): number {
-  return Object.hasOwn(OPTION_RULES, name) ? OPTION_RULES[name as keyof AgentExecutionOptions].merge : 0;
+  return Object.hasOwn(OPTION_RULES, name) ? OPTION_RULES[name as keyof typeof OPTION_RULES].merge : 0;
 }
 
 function put(target: Record<string, unknown>, key: string, value: unknown, levels: number): void {

@@ -16,7 +16,7 @@ const LIMITS = { total: 1000, each: 100 };
  */
 export class ParkedRuns {
   readonly #runs = new FairTable<{ run: Run; step: StepRecord }>(LIMITS);
-  /** Runs that go on with one call answered. Others of their calls can be answered when they wait again. */
+  /** Runs that continue with one call answered. Their other calls can be answered when they wait again. */
   readonly #going = new Map<string, { answered: string; stopped: Promise<void>; stop(): void }>();
 
   /** Called before anybody hears of the calls that wait, so that an answer finds them. */
@@ -38,7 +38,7 @@ export class ParkedRuns {
     return this.#runs.has(runId) || this.#going.has(runId);
   }
 
-  /** Has a run go on with one of its calls answered. It waits as before where `goOn` fails. */
+  /** Continues a run with one of its calls answered. If `goOn` fails, the run waits as before. */
   async answer(
     runId: string,
     toolCallId: string | undefined,
@@ -85,7 +85,7 @@ export class ParkedRuns {
 }
 
 function toResumption(run: Run, step: StepRecord, answered: string, answer: Decision): Resumption {
-  // The run may still be about to end, so it keeps its own copy of what goes on.
+  // The run may be about to end, so it keeps its own copy.
   const parts = step.parts.map((part) =>
     part.type === "tool-invocation" ? { ...part, toolInvocation: { ...part.toolInvocation } } : part,
   );

@@ -24,15 +24,17 @@ import type { AgentExecutionOptions, RunLimits } from "../run/run-options.ts";
 import { storeOptions } from "../run/stored-options.ts";
 import { ObjectFormat } from "../model/structured-output.ts";
 import { validate } from "../schema/validate.ts";
-import { openTelemetry } from "../telemetry/telemetry.ts";
+import { openTelemetry, type TelemetrySettings } from "../telemetry/telemetry.ts";
 import type { ToolLike, ToolsInput } from "../tool/tool.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import { PayloadTransform } from "../tool/transform.ts";
 import type { ThreadAddress } from "../thread/threads.ts";
+import type { WorkflowHost } from "../workflow/workflow-host.ts";
 import type { AgentEnvironment } from "./agent-environment.ts";
 import type { AgentConfig, RunProfile } from "./agent-config.ts";
 import { checkOptions } from "./check-options.ts";
 import { type DynamicContext, resolveDynamic } from "./dynamic.ts";
+import { partsOf } from "./signal-providers.ts";
 import { mergeOptions } from "./merge-options.ts";
 import { showIssues } from "../schema/show-issues.ts";
 import { noThread } from "../storage/no-thread.ts";
@@ -70,7 +72,7 @@ export async function resolveRun(
   start?: RunStart,
 ): Promise<RunSpec> {
   const { system, host: mastra } = environment;
-  checkOptions(callOptions);
+  checkOptions(callOptions, environment.warnUnknown);
   const requestContext = callOptions?.requestContext ?? callOptions?.runtimeContext ?? new RequestContext();
   const profile = await profileOf(environment, callOptions, requestContext, start);
   const config = profile ? { ...environment.config, ...profile.config } : environment.config;
@@ -78,7 +80,7 @@ export async function resolveRun(
   await checkContext(config, requestContext, start !== undefined);
   const defaults = config.defaultOptions && (await resolveDynamic(config.defaultOptions, context));
   const options = mergeOptions<AgentExecutionOptions>(defaults, callOptions);
-  if (defaults) checkOptions(options);
+  if (defaults) checkOptions(options, environment.warnUnknown);
   Object.assign(options, profile?.options);
   const maxRetries = options.maxRetries ?? options.modelSettings?.maxRetries ?? config.maxRetries;
   if (maxRetries !== undefined) options.maxRetries = maxRetries;
@@ -99,19 +101,21 @@ export async function resolveRun(
   if (options.context !== undefined) list.add(options.context, "context");
   list.add(input, "input");
   const runId = options.runId ?? system.newId({ idType: "run", source: "agent", entityId: environment.id });
-  const memory = await openMemory(environment, options, context, model, runId, start);
+  const inputs = list.get.all.db().length;
+  const memory = await openMemory(environment, options, context, model, { runId, inputs }, start);
   workspace?.useStorage(memory?.storage);
   // The tools of a session are those that its rules offer.
   const given = config.profile ? {} : { ...(await workspace?.tools(forWorkspace)), ...browser?.getTools() };
   const tools = await collectTools(environment, config, options, context, memory, given);
-  const telemetry = await openTelemetry(options.telemetry ?? environment.host?.telemetry);
+  const telemetry = await openTelemetry(telemetryOf(options, environment.host?.telemetry));
   const skills = await workspace?.resolveSkills(forWorkspace);
   const inputProcessors = [
-    ...(await inRun(await processors("inputProcessors", options, config, context), memory?.run)),
+    ...(await inRun(await processors(environment, "inputProcessors", options, config, context), memory?.run)),
     ...(skills ? [await skillCommand(skills)] : []),
   ];
-  const outputProcessors = await processors("outputProcessors", options, config, context);
+  const outputProcessors = await processors(environment, "outputProcessors", options, config, context);
   if (!config.memory) checkLanes(config, inputProcessors);
+  const provided = partsOf(environment.config.signals);
   return {
     runId,
     agent: { id: environment.id, name: environment.name },
@@ -134,10 +138,15 @@ export async function resolveRun(
     signals: start?.signals ?? [],
     inputProcessors: [
       ...(memory?.parts.inputProcessors ?? []),
+      ...provided.inputProcessors,
       ...inputProcessors,
       ...browserContext(browser, inputProcessors),
     ],
-    outputProcessors: [...outputProcessors, ...(memory?.parts.outputProcessors ?? [])],
+    outputProcessors: [
+      ...provided.outputProcessors,
+      ...outputProcessors,
+      ...(memory?.parts.outputProcessors ?? []),
+    ],
     limits: options.limits ? { ...DEFAULT_RUN_LIMITS, ...options.limits } : DEFAULT_RUN_LIMITS,
     transform: openTransform(config, tools),
     telemetry,
@@ -212,13 +221,14 @@ const NOT_STORED =
 
 /** A call's own list replaces the agent's. */
 async function processors(
+  environment: AgentEnvironment,
   name: "inputProcessors" | "outputProcessors",
   options: AgentExecutionOptions,
   config: AgentConfig,
   context: DynamicContext,
 ): Promise<Processor[]> {
   const list = options[name] ?? (config[name] && (await resolveDynamic(config[name], context))) ?? [];
-  if (isProcessors(list)) return list;
+  if (isProcessors(list)) return list.map((one) => environment.processorOf(one));
   throw new AgentError(
     "invalid-argument",
     `${name} must be an array of processors, each with an id, got ${showValue(list)}.`,
@@ -257,7 +267,7 @@ async function openMemory(
   options: AgentExecutionOptions,
   context: DynamicContext,
   model: ModelConfig,
-  runId: string,
+  { runId, inputs }: { runId: string; inputs: number },
   start: RunStart | undefined,
 ): Promise<OpenMemory | undefined> {
   const { config, system } = environment;
@@ -295,8 +305,9 @@ async function openMemory(
   if (!readOnly && !start) refuseOwnThread(storage, threadId);
   if (readOnly) await checkOwner(memory, target);
   else if (options.runId !== undefined && !start) await checkFree(storage, runId);
-  const journal =
-    start?.journal ?? (readOnly ? undefined : await join(environment, storage, target, { runId, options }));
+  const shown = memory.historyLimit?.(memoryConfig) ?? 0;
+  const asking = { runId, options, recent: shown === 0 ? 0 : shown + inputs };
+  const journal = start?.journal ?? (readOnly ? undefined : await join(environment, storage, target, asking));
   const run: MemoryRun = {
     threadId,
     resourceId,
@@ -325,7 +336,11 @@ async function openLiveThread(
   const { storage } = environment.threadsOf(undefined);
   refuseOwnThread(storage, threadId);
   if (options.runId !== undefined) await checkFree(storage, runId);
-  return { target, parts: NO_PARTS, journal: await join(environment, storage, target, { runId, options }) };
+  return {
+    target,
+    parts: NO_PARTS,
+    journal: await join(environment, storage, target, { runId, options, recent: 0 }),
+  };
 }
 
 /** A place in the queue of a thread, for a run that stores what it does. */
@@ -333,10 +348,17 @@ function join(
   environment: AgentEnvironment,
   storage: Storage,
   { threadId, resourceId, ...details }: ThreadTarget,
-  { runId, options }: { runId: string; options: AgentExecutionOptions },
+  { runId, options, recent }: { runId: string; options: AgentExecutionOptions; recent: number },
 ): Promise<RunJournal> {
   const stored = storeOptions(options, environment.durableContextKeys);
-  const request = { runId, agentId: environment.id, options: stored, nested: isInsideRun(), ...details };
+  const request = {
+    runId,
+    agentId: environment.id,
+    options: stored,
+    nested: isInsideRun(),
+    recent,
+    ...details,
+  };
   return environment.threadsOf(storage).join({ threadId, resourceId }, request);
 }
 
@@ -429,19 +451,22 @@ async function collectTools(
   memory: OpenMemory | undefined,
   given: ToolsInput,
 ): Promise<ToolSet> {
-  const { compiler, subagents, logger } = environment;
+  const { compiler, subagents, workflows: ofWorkflows, logger } = environment;
   // Where this run can wait, its subagents can.
   const storage = memory?.journal && options.asTool !== true ? memory.storage : undefined;
   const own = config.tools && (await resolveDynamic(config.tools, context));
   const agents = config.agents && (await resolveDynamic(config.agents, context));
+  const workflows = config.workflows && (await resolveDynamic(config.workflows, context));
   const clientTools =
     options.clientTools && Object.fromEntries(Object.entries(options.clientTools).map(withoutExecute));
   for (const words of compiler.hidden(options.toolsets ?? {})) logger.warn(words);
   return compiler.prepare([
     memory?.parts.tools,
     given,
+    partsOf(environment.config.signals).tools,
     own,
     agents && subagents.toolsFor(agents, storage),
+    workflows && ofWorkflows.toolsFor(workflows, environment.host as WorkflowHost | undefined),
     ...Object.values(options.toolsets ?? {}),
     clientTools,
   ]);
@@ -483,4 +508,20 @@ function rememberLast(resolve: (config: ModelConfig) => Promise<ModelCandidate[]
     return candidates;
   };
   return (config) => (last?.config === config ? last.candidates : look(config));
+}
+
+/** The settings of a run or of its host, with what `tracingOptions` adds to them. */
+function telemetryOf(
+  { telemetry, tracingOptions }: AgentExecutionOptions,
+  ofHost: TelemetrySettings | undefined,
+): TelemetrySettings | undefined {
+  const settings = telemetry ?? ofHost;
+  if (!settings || !tracingOptions) return settings;
+  const { metadata, hideInput, hideOutput } = tracingOptions;
+  return {
+    ...settings,
+    ...(metadata && { metadata: { ...settings.metadata, ...metadata } }),
+    ...(hideInput && { recordInputs: false }),
+    ...(hideOutput && { recordOutputs: false }),
+  };
 }

@@ -77,12 +77,33 @@ async function onCountedThread(toolName?: keyof typeof tools) {
 }
 
 describe("the ways to the store", () => {
-  it("of a reply are 3 to read and 1 to commit before the model is asked, and 1 to commit after", async () => {
-    const { agent, driver } = await onCountedThread();
+  it("of a reply are 2 to read and 1 to commit before the model is asked, and 1 to commit after", async () => {
+    const { agent, driver, asked } = await onCountedThread();
     await agent.generate("now", ON);
     const [before, after] = driver.legs;
-    expect(before).toMatchObject({ reads: 3, commits: 1 });
+    expect(before).toMatchObject({ reads: 2, selects: 4, commits: 1 });
     expect(after!.commits).toBe(1);
+    expect(asked(1)).toEqual(["user: before", "assistant: answer 0", "user: now"]);
+  });
+
+  it("of the first reply on a thread are 1 to read and 1 to commit before the model is asked, and 1 to commit after", async () => {
+    const { agent, driver } = await onCountedThread();
+    await agent.generate("hello", { memory: { thread: "new", resource: "r1" } });
+    const [before, after] = driver.legs;
+    expect(before).toMatchObject({ reads: 1, selects: 3, commits: 1 });
+    expect(after).toEqual({ reads: 0, selects: 0, commits: 1 });
+  });
+
+  it("of a reply without history are 1 to read, with 2 selects", async () => {
+    const { agent, driver } = await onCountedThread();
+    await agent.generate("now", { memory: { ...ON.memory, options: { lastMessages: false } } });
+    expect(driver.legs[0]).toMatchObject({ reads: 1, selects: 2, commits: 1 });
+  });
+
+  it("of a reply that waits for another show it what the other said", async () => {
+    const { agent, asked } = await onCountedThread();
+    await Promise.all([agent.generate("one", ON), agent.generate("two", ON)]);
+    expect(asked(2)).toEqual([...asked(1), "assistant: answer 1", "user: two"]);
   });
 
   it("of a message that wakes a thread are 3 to read and 1 to commit before the model is asked, and 1 to commit after", async () => {

@@ -90,13 +90,13 @@ class SubagentCall {
       };
   }
 
-  /** In one go: a person that it needs is nobody who could be asked. */
+  /** Without a thread: it cannot wait for a person. */
   async carryOut(): Promise<SubagentOutput> {
     const output = await this.#start(false);
     return (await this.#read(output))!;
   }
 
-  /** On a thread of the parent's store. Answers nothing where it waits for somebody: then the call waits, too. */
+  /** On a thread of the parent's store. Returns `undefined` if it waits for a person: then the call waits, too. */
   async carryOutIn(storage: Storage): Promise<SubagentOutput | void> {
     const { threadId } = this.#thread!;
     const resumed = this.#options.resumeData as { after?: number } | undefined;

@@ -110,7 +110,7 @@ export class ThreadSends {
 
   #send(
     input: SignalInput,
-    // Callers without types may leave it out, and are told what is missing.
+    // Callers without types may omit it; the error says what is missing.
     options: SendOptions = {} as SendOptions,
     queued: boolean,
     alongside?: SendRequest["alongside"],

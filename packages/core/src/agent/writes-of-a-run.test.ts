@@ -1,10 +1,13 @@
+import type { AgentChunk } from "@selvedge/protocol";
 import { describe, expect, it } from "vitest";
 import type { Processor } from "../processor/processor.ts";
 import { InMemoryDriver } from "../storage/in-memory-driver.ts";
+import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import { type Commit, type CommitOutcome, type Select, Storage } from "../storage/storage.ts";
 import type { Row } from "../storage/table.ts";
 import { MESSAGES } from "../storage/tables.ts";
-import { ACTORS } from "../storage/thread-tables.ts";
+import { ACTORS, EVENTS } from "../storage/thread-tables.ts";
+import { createTool } from "../tool/tool.ts";
 import { HERE, ON, onThread } from "./__fixtures__/on-thread.ts";
 
 /** Notes the number of writes of each commit, and the tables that are read. */
@@ -35,11 +38,18 @@ async function onCountedThread(inputProcessors: Processor[] = []) {
 }
 
 describe("the writes of a run", () => {
-  it("are 6 for the input of a call on a thread that is there, and 7 for its end", async () => {
+  it("are 6 for the input of a call on a thread that is there, and 5 for its end", async () => {
     const { agent, driver, idle } = await onCountedThread();
     await agent.generate("now", ON);
     await idle();
-    expect(driver.writes).toEqual([6, 7]);
+    expect(driver.writes).toEqual([6, 5]);
+  });
+
+  it("are 6 for a message that opens its run", async () => {
+    const { agent, driver, idle } = await onCountedThread();
+    await agent.sendMessage("now", HERE).admitted;
+    await idle();
+    expect(driver.writes[0]).toBe(6);
   });
 
   it("are not followed by a look at the thread when nothing waits for it", async () => {
@@ -95,5 +105,35 @@ describe("the writes of a run", () => {
     ]);
     expect((await agent.generate("now", ON)).text).toBe("ok");
     expect(await history()).toEqual(["user: now", "assistant: ok"]);
+  });
+
+  it("include everything that was said before a tool, when the tool begins", async () => {
+    const storage = new (class extends InMemoryStorage {
+      override get flushMs(): number {
+        return 60_000;
+      }
+    })();
+    const before: string[] = [];
+    const look = createTool({
+      id: "look",
+      description: "Looks at what a reader would find.",
+      execute: async (_input, { toolCallId }) => {
+        const rows = await storage.select({ table: EVENTS, where: { thread_id: HERE.threadId } });
+        const chunks = rows.flatMap((row) => row.chunks as AgentChunk[]);
+        before.push(
+          ...chunks.flatMap((chunk) =>
+            chunk.type === "tool-call" && chunk.payload.toolCallId === toolCallId ? [toolCallId] : [],
+          ),
+        );
+        return "nothing";
+      },
+    });
+    const script = ["c1", "c2", "c3"].map((toolCallId) => ({
+      text: "I look.",
+      toolCalls: [{ toolName: "look", input: {}, toolCallId }],
+    }));
+    const { agent } = onThread([...script, "ok"], { storage, tools: { look } });
+    await agent.generate("now", ON);
+    expect(before).toEqual(["c1", "c2", "c3"]);
   });
 });

@@ -50,6 +50,7 @@ export type { FullOutput, OutputObject, RunOutput, TripwireInfo } from "../strea
 export type { TelemetrySettings } from "../telemetry/telemetry.ts";
 
 // Messages and chunks
+export { createSignal } from "../switching/create-signal.ts";
 export { convertMessages } from "../switching/convert-messages.ts";
 export { MessageList } from "../message/message-list.ts";
 export type { FilePart, MessageLike, MessagesInput, TextPart } from "../message/message-input.ts";

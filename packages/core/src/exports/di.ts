@@ -1,1 +1,2 @@
 export * from "./request-context.ts";
+export { RuntimeContext } from "./runtime-context.ts";

@@ -8,3 +8,7 @@ export { transcriptPart } from "../guard/transcript-part.ts";
 export { toJson } from "../json.ts";
 export { OPTION_NAMES, OPTION_RULES, type OptionRule } from "../run/option-rules.ts";
 export { backoff, isObject } from "@selvedge/protocol";
+
+// Options that nothing reads.
+export { defaultLogger } from "../logger.ts";
+export { type OptionNames, warnUnknownOptions } from "../unknown-options.ts";

@@ -18,7 +18,19 @@ export type {
   StateSignal,
   StateTracking,
   StepOverrides,
+  StepOverrides as ProcessInputStepResult,
 } from "../processor/processor.ts";
+
+// Workflows of processors
+export {
+  ProcessorStepSchema,
+  ProcessorStepSchema as ProcessorStepInputSchema,
+  ProcessorStepSchema as ProcessorStepOutputSchema,
+  type ProcessorPhase,
+  type ProcessorStepData,
+} from "../processor/processor-step-schema.ts";
+
+export type { ProcessorMessageResult } from "../switching/processor-message-result.ts";
 
 // Ready to use
 export {

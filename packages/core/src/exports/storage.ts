@@ -79,7 +79,7 @@ export { checkSelect } from "../storage/check-select.ts";
 export { checkId, checkMetadata, cleanText } from "../storage/check-id.ts";
 export { noThread } from "../storage/no-thread.ts";
 export { realSystem, sleep } from "../system.ts";
-export type { System } from "../system.ts";
+export type { IdentifiedProcess, MachineProcesses, System } from "../system.ts";
 
 // The rows of observational memory.
 export {

@@ -1,5 +1,6 @@
 // Inspecting threads from outside: activity, queues and runs. For servers and operator tools.
 export { editQueued, listQueued, type QueuedMessage, removeQueued } from "../thread/inspect/queue.ts";
+export { listWorkers, type Worker, type WorkerRun } from "../thread/inspect/list-workers.ts";
 export { watchQueue } from "../thread/inspect/queue-watch.ts";
 export {
   countRunning,

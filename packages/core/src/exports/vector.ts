@@ -16,6 +16,7 @@ export { toEmbedder } from "../vector/to-embedder.ts";
 export type { EmbedderConfig, EmbeddingModel, ToEmbedderOptions } from "../vector/to-embedder.ts";
 
 // For vector store authors.
+export { FILTER_PROMPT } from "../vector/filter-prompt.ts";
 export { matchesFilter, parseFilter } from "../vector/filter.ts";
 export type { FilterNode, FilterScalar } from "../vector/filter.ts";
 export {

@@ -1,4 +1,5 @@
 export {
+  createWorkspaceTools,
   Workspace,
   type WorkspaceInfo,
   type WorkspaceOptions,
@@ -30,6 +31,8 @@ export {
   type CompositeFilesystemOptions,
   type OnMount,
 } from "../workspace/composite-filesystem.ts";
+export type { FileLines, LineRange } from "../workspace/read-lines.ts";
+export type { FilePatterns } from "../workspace/file-rules.ts";
 export type { GuardedFiles } from "../workspace/guarded-files.ts";
 export { LocalFilesystem, type LocalFilesystemOptions } from "../workspace/local-filesystem.ts";
 export type {
@@ -53,6 +56,8 @@ export {
 } from "../workspace/workspace-tools.ts";
 export type { WorkspaceChange } from "../workspace/workspace-change.ts";
 export { type StoredChange, WORKSPACE_DOMAIN } from "../workspace/workspace-domain.ts";
+export type { WorkspaceProcess } from "../workspace/sandbox/list-processes.ts";
+export { PROCESS_DOMAIN } from "../workspace/sandbox/process-domain.ts";
 export {
   DirectoryNotEmptyError,
   DirectoryNotFoundError,

@@ -6,6 +6,8 @@ import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import { realSystem } from "../system.ts";
 import { createTool } from "../tool/tool.ts";
 import { InMemoryVector } from "../vector/in-memory-vector.ts";
+import { createStep } from "../workflow/create-step.ts";
+import { createWorkflow } from "../workflow/workflow.ts";
 import { Mastra } from "./mastra.ts";
 
 describe("Mastra", () => {
@@ -15,6 +17,10 @@ describe("Mastra", () => {
     const vector = new InMemoryVector();
     const storage = new InMemoryStorage();
     const memory = bareMemory(storage);
+    const step = createStep({ id: "s", inputSchema: {}, outputSchema: {}, execute: async () => 1 });
+    const workflow = createWorkflow({ id: "the-workflow", inputSchema: {}, outputSchema: {} })
+      .then(step)
+      .commit();
     const mastra = new Mastra({
       agents: { weather: agent },
       tools: { tool },
@@ -22,7 +28,7 @@ describe("Mastra", () => {
       storage,
       memory: { memory },
       mcpServers: { m: 1 },
-      workflows: { w: 2 },
+      workflows: { w: workflow },
       logger: silentLogger,
     });
     expect(mastra.getAgent("weather")).toBe(agent);
@@ -35,7 +41,7 @@ describe("Mastra", () => {
       mastra.getMemory("memory"),
       mastra.getMCPServer("m"),
       mastra.getWorkflow("w"),
-    ]).toEqual([tool, vector, storage, memory, 1, 2]);
+    ]).toEqual([tool, vector, storage, memory, 1, workflow]);
     expect([mastra.getLogger(), Object.keys(mastra.listVectors())]).toEqual([silentLogger, ["vector"]]);
     expect(() => mastra.getAgent("wether" as never)).toThrow(
       expect.objectContaining({ code: "not-found", message: expect.stringContaining("weather") }),

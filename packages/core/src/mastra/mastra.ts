@@ -1,5 +1,9 @@
+import { toAgent, type ToolLoopAgentLike } from "../agent/from-tool-loop-agent.ts";
+import { warnUnknownOptions } from "../unknown-options.ts";
+import { MASTRA_OPTIONS } from "./mastra-option-names.ts";
 import type { Agent } from "../agent/agent.ts";
 import { checkDurableContextKeys } from "../agent/check-options.ts";
+import { DEFAULT_LEASE } from "../actor/owner.ts";
 import { AgentError, showValue } from "../errors.ts";
 import { defaultLogger, type Logger, silentLogger } from "../logger.ts";
 import type { ServerConfig } from "./server-config.ts";
@@ -9,14 +13,25 @@ import {
   type NotificationDispatchConfig,
   NotificationDispatcher,
 } from "../notification/notification-dispatcher.ts";
+import { Schedules } from "../schedule/schedules.ts";
+import type { MastraScorer } from "../scorer/scorer.ts";
+import type { Scheduler } from "../schedule/scheduler.ts";
 import type { Storage } from "../storage/storage.ts";
 import { type IdPurpose, realSystem, type System } from "../system.ts";
 import type { TelemetrySettings } from "../telemetry/telemetry.ts";
 import type { ToolLike } from "../tool/tool.ts";
 import type { Vector } from "../vector/vector.ts";
+import { type Workflow } from "../workflow/workflow.ts";
+import { WORKFLOW_DOMAIN } from "../workflow/workflow-domain.ts";
+import type { StoredRunsOptions } from "../workflow/workflow-host.ts";
+import type { WorkflowLimits } from "../workflow/workflow-limits.ts";
+import type { WorkflowDefinition } from "../workflow/definition.ts";
+import type { StoredDefinition } from "../workflow/definition-domain.ts";
+import { DynamicWorkflows } from "../workflow/dynamic-workflows.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
 type Registry<Value> = Record<string, Value>;
+type AnyWorkflow = Workflow<any, any, any, any, any>;
 
 /** A controller, as its host sees it. */
 export interface HostedController {
@@ -38,8 +53,10 @@ export interface MastraConfig<
   Agents extends Registry<Agent<any, any>> = Registry<Agent<any, any>>,
   Vectors extends Registry<Vector> = Registry<Vector>,
   Controllers extends Registry<HostedController> = Registry<HostedController>,
+  Workflows extends Registry<AnyWorkflow> = Registry<AnyWorkflow>,
 > {
-  agents?: Agents;
+  /** An agent of the AI SDK becomes one of ours. */
+  agents?: { [Name in keyof Agents]: Agents[Name] | ToolLoopAgentLike };
   /** Controllers. Their sessions resume and their threads are served like those of agents. */
   agentControllers?: Controllers;
   tools?: Registry<ToolLike>;
@@ -51,9 +68,11 @@ export interface MastraConfig<
   workspace?: Workspace;
   /** Stored; see the MCP package. */
   mcpServers?: Registry<any>;
-  /** Stored; running them is later work. */
-  workflows?: Registry<any>;
-  scorers?: Registry<any>;
+  /** Workflows. With storage, their runs survive the process. */
+  workflows?: Workflows;
+  /** Limits for the runs of all workflows, and whether unfinished runs are resumed. */
+  workflowRuns?: Partial<WorkflowLimits> & { recover?: boolean };
+  scorers?: Registry<MastraScorer<any, any, any, any>>;
   /** With dispatch enabled, deferred notifications and summaries are delivered when due. */
   notifications?: { dispatch?: NotificationDispatchConfig };
   /** Limits for the threads of all agents, and whether unfinished runs are resumed. */
@@ -79,33 +98,64 @@ export class Mastra<
   Agents extends Registry<Agent<any, any>> = Registry<Agent<any, any>>,
   Vectors extends Registry<Vector> = Registry<Vector>,
   Controllers extends Registry<HostedController> = Registry<HostedController>,
+  Workflows extends Registry<AnyWorkflow> = Registry<AnyWorkflow>,
 > {
   readonly logger: Logger;
   readonly system: System;
-  readonly #config: MastraConfig<Agents, Vectors, Controllers>;
+  readonly #config: Omit<MastraConfig<Agents, Vectors, Controllers, Workflows>, "agents"> & {
+    agents?: Agents;
+  };
   #closed: Promise<void> | undefined;
   #recovery: Promise<void> | undefined;
+  #workflowRecovery: Promise<void> | undefined;
   readonly #dispatcher: NotificationDispatcher | undefined;
   readonly #workspaces = new Map<string, Workspace>();
   #dispatch: Promise<void> | undefined;
+  /** Schedules of workflows and agents, stored and fired by any process that has them. */
+  readonly schedules: Schedules;
+  readonly #dynamic: DynamicWorkflows;
+  #dynamicLoading: Promise<void> | undefined;
+  #scheduler: Promise<Scheduler> | undefined;
+  #scheduling: Promise<void> | undefined;
 
-  constructor(config: MastraConfig<Agents, Vectors, Controllers> = {}) {
+  constructor(config: MastraConfig<Agents, Vectors, Controllers, Workflows> = {}) {
     checkDurableContextKeys(config.durableContextKeys);
-    this.#config = { ...config };
+    const { agents, ...rest } = config;
+    this.#config = { ...rest, ...(agents && { agents: toAgents<Agents>(agents) }) };
     this.logger = config.logger === false ? silentLogger : (config.logger ?? defaultLogger);
+    warnUnknownOptions("new Mastra()", config, MASTRA_OPTIONS, this.logger);
     this.system = withIds(config.system ?? realSystem, config.idGenerator);
     this.#checkAgentIds();
     if (config.workspace) this.addWorkspace(config.workspace);
     if (config.storage)
       for (const memory of Object.values(config.memory ?? {})) memory.useStorage(config.storage);
-    for (const agent of Object.values(config.agents ?? {})) agent.useHost(this);
+    for (const agent of Object.values(this.#config.agents ?? {})) agent.useHost(this);
     for (const controller of this.#controllers) controller.useHost(this);
+    this.#checkWorkflowIds();
+    for (const workflow of this.#workflows) workflow.useHost(this);
+    config.storage?.offer(WORKFLOW_DOMAIN);
+    if (config.storage && this.#workflows.length > 0 && config.workflowRuns?.recover !== false) {
+      this.#workflowRecovery = this.#recoverWorkflows();
+      this.#workflowRecovery.catch(
+        (error: unknown) =>
+          !this.#closed && this.logger.error("Recovering unfinished workflow runs failed", error),
+      );
+    }
     if (config.storage && config.threads?.recover !== false) {
       this.#recovery = this.#recover();
       this.#recovery.catch(
         (error: unknown) => !this.#closed && this.logger.error("Recovering unfinished threads failed", error),
       );
     }
+    this.#dynamic = this.#makeDynamic();
+    if (config.storage && config.workflowRuns?.recover !== false) {
+      this.#dynamicLoading = this.#dynamic.load();
+      this.#dynamicLoading.catch(
+        (error: unknown) => !this.#closed && this.logger.error("Loading stored workflows failed", error),
+      );
+    }
+    this.schedules = new Schedules(this.system, () => this.#openScheduler());
+    if (config.storage && config.threads?.recover !== false) this.#fireSchedules();
     this.#dispatcher = this.#makeDispatcher(config);
     this.#dispatch = this.#dispatcher?.start();
     this.#dispatch?.catch(
@@ -265,6 +315,26 @@ export class Mastra<
     if (options.destroy) await found.destroy();
   }
 
+  getScorer(name: string): MastraScorer<any, any, any, any> {
+    return find(this.#config.scorers, name, "scorer");
+  }
+
+  getScorerById(id: string): MastraScorer<any, any, any, any> {
+    const scorers = Object.values(this.#config.scorers ?? {});
+    const found = scorers.find((scorer) => scorer.id === id);
+    if (!found)
+      throw missing(
+        "scorer with id",
+        id,
+        scorers.map((scorer) => scorer.id),
+      );
+    return found;
+  }
+
+  listScorers(): Registry<MastraScorer<any, any, any, any>> {
+    return { ...this.#config.scorers };
+  }
+
   getMCPServer(name: string): any {
     return find(this.#config.mcpServers, name, "MCP server");
   }
@@ -273,12 +343,135 @@ export class Mastra<
     return { ...this.#config.mcpServers };
   }
 
-  getWorkflow(name: string): any {
-    return find(this.#config.workflows, name, "workflow");
+  /** Finds a workflow by its registered name or its id. */
+  getWorkflow<Name extends keyof Workflows & string>(name: Name): Workflows[Name] {
+    const byId = this.#workflows.find((workflow) => workflow.id === name);
+    const named = this.#config.workflows;
+    if (byId && !(named && Object.hasOwn(named, name))) return byId as Workflows[Name];
+    return find(named, name, "workflow") as Workflows[Name];
   }
 
-  listWorkflows(): Registry<any> {
-    return { ...this.#config.workflows };
+  getWorkflowById(id: string): AnyWorkflow {
+    const found = this.#workflows.find((workflow) => workflow.id === id);
+    if (found) return found;
+    throw missing(
+      "workflow with id",
+      id,
+      this.#workflows.map((workflow) => workflow.id),
+    );
+  }
+
+  listWorkflows(): Workflows {
+    return { ...this.#config.workflows } as Workflows;
+  }
+
+  /** Adds a workflow to a host that exists already. Resolves when what it left unfinished is taken up. */
+  async addWorkflow(workflow: AnyWorkflow, name: string = workflow.id): Promise<void> {
+    const before = this.#config.workflows;
+    this.#config.workflows = { ...before, [name]: workflow } as unknown as Workflows;
+    try {
+      this.#checkWorkflowIds();
+    } catch (error) {
+      this.#config.workflows = before as Workflows;
+      throw error;
+    }
+    workflow.useHost(this);
+    if (this.#config.storage && this.#config.workflowRuns?.recover !== false)
+      await workflow.engine().recover();
+    if (this.#scheduling) (await this.#scheduler)?.declared();
+  }
+
+  /** Checks and stores a workflow that is defined as data, and adds it to the host. A known id is replaced. */
+  addDynamicWorkflow(definition: WorkflowDefinition): Promise<void> {
+    return this.addDynamicWorkflows([definition]);
+  }
+
+  /** The same for several that may name each other. One that is wrong refuses all. */
+  async addDynamicWorkflows(definitions: readonly WorkflowDefinition[]): Promise<void> {
+    await this.#dynamicLoading?.catch(() => {});
+    await this.#dynamic.add(definitions);
+  }
+
+  /** The stored definitions of workflows, oldest first. */
+  listDynamicWorkflows(): Promise<StoredDefinition[]> {
+    return this.#dynamic.list();
+  }
+
+  getDynamicWorkflow(id: string): Promise<StoredDefinition | null> {
+    return this.#dynamic.get(id);
+  }
+
+  deleteDynamicWorkflow(id: string): Promise<void> {
+    return this.#dynamic.remove(id);
+  }
+
+  #makeDynamic(): DynamicWorkflows {
+    const agents = () => Object.values(this.#config.agents ?? {});
+    const tools = () => Object.entries(this.#config.tools ?? {});
+    const unregister = (id: string): void => {
+      const others = Object.entries(this.#config.workflows ?? {}).filter(
+        ([, workflow]) => workflow.id !== id,
+      );
+      this.#config.workflows = Object.fromEntries(others) as unknown as Workflows;
+    };
+    return new DynamicWorkflows({
+      storage: () => {
+        const { storage } = this.#config;
+        if (storage) return storage;
+        throw new AgentError(
+          "storage-required",
+          "Workflows as data need storage: pass new Mastra({ storage }).",
+        );
+      },
+      logger: this.logger,
+      parts: {
+        agent: (id) => agents().find((agent) => agent.id === id),
+        tool: (id) => tools().find(([name, tool]) => name === id || tool.id === id)?.[1],
+        workflow: (id) => this.#workflows.find((workflow) => workflow.id === id),
+      },
+      register: async (workflow) => {
+        unregister(workflow.id);
+        await this.addWorkflow(workflow as AnyWorkflow);
+      },
+      unregister,
+    });
+  }
+
+  /** Takes up the runs of all workflows whose process died. Happens by itself, unless `workflowRuns.recover` is off. */
+  async restartAllActiveWorkflowRuns(): Promise<void> {
+    await Promise.all(this.#workflows.map((workflow) => workflow.restartAllActiveWorkflowRuns()));
+  }
+
+  /** How the runs of workflows are carried out. For workflows. */
+  get workflowRuns(): StoredRunsOptions {
+    const { threads, workflowRuns } = this.#config;
+    const { recover: _, ...limits } = workflowRuns ?? {};
+    return {
+      limits,
+      retention: threads,
+      ...(threads?.lease && { lease: { ...DEFAULT_LEASE, ...threads.lease } }),
+    };
+  }
+
+  get #workflows(): AnyWorkflow[] {
+    return Object.values(this.#config.workflows ?? {});
+  }
+
+  async #recoverWorkflows(): Promise<void> {
+    await Promise.all(this.#workflows.map((workflow) => workflow.engine().recover()));
+  }
+
+  #checkWorkflowIds(): void {
+    const seen = new Map<string, AnyWorkflow>();
+    for (const workflow of this.#workflows) {
+      const other = seen.get(workflow.id);
+      if (other && other !== workflow)
+        throw new AgentError(
+          "invalid-argument",
+          `Two workflows have the id "${workflow.id}". Give each its own.`,
+        );
+      seen.set(workflow.id, workflow);
+    }
   }
 
   getLogger(): Logger {
@@ -297,7 +490,10 @@ export class Mastra<
     if (this.#closed) throw new AgentError("storage-closed", "This Mastra is closed. Create a new one.");
     await this.#config.storage?.init();
     await this.#recovery;
+    await this.#workflowRecovery;
+    await this.#dynamicLoading;
     await this.#dispatch;
+    await this.#scheduling;
   }
 
   /**
@@ -313,6 +509,12 @@ export class Mastra<
     await this.#recovery?.catch(() => {});
     await this.#dispatch?.catch(() => {});
     await this.#dispatcher?.close();
+    await this.#scheduling?.catch(() => {});
+    await (await this.#scheduler?.catch(() => undefined))?.close();
+    await this.#workflowRecovery?.catch(() => {});
+    await this.#dynamicLoading?.catch(() => {});
+    // Before the agents, whose runs their steps may wait for.
+    await Promise.all(this.#workflows.map((workflow) => workflow.engine().close()));
     await Promise.all(this.#controllers.map((controller) => controller.destroy()));
     const agents = [
       ...Object.values(this.#config.agents ?? {}),
@@ -331,11 +533,36 @@ export class Mastra<
     await Promise.all(hosted.map((one) => one.recover()));
   }
 
+  /** From now on, this process fires schedules. */
+  #fireSchedules(): void {
+    this.#scheduling = this.#openScheduler().then((scheduler) => scheduler.start());
+    this.#scheduling.catch(
+      (error: unknown) => !this.#closed && this.logger.error("Schedules are not fired", error),
+    );
+  }
+
+  #openScheduler(): Promise<Scheduler> {
+    this.#scheduler ??= this.#makeScheduler();
+    return this.#scheduler;
+  }
+
+  async #makeScheduler(): Promise<Scheduler> {
+    const { storage } = this.#config;
+    if (!storage)
+      throw new AgentError("storage-required", "Schedules need storage: pass new Mastra({ storage }).");
+    const { system, logger } = this;
+    const agents = () => Object.values(this.#config.agents ?? {});
+    const workflows = () => this.#workflows;
+    // It contains a calendar, which most programs do not need at their start.
+    const { Scheduler: Class } = await import("../schedule/scheduler.ts");
+    return new Class({ storage, system, logger, targets: { agents, workflows } });
+  }
+
   #makeDispatcher({
     notifications,
     storage,
     agents,
-  }: MastraConfig<Agents, Vectors, Controllers>): NotificationDispatcher | undefined {
+  }: MastraConfig<Agents, Vectors, Controllers, Workflows>): NotificationDispatcher | undefined {
     const { dispatch } = notifications ?? {};
     if (!dispatch?.enabled) return undefined;
     if (!storage) {
@@ -397,4 +624,12 @@ function find<Value>(registry: Registry<Value> | undefined, name: string, kind: 
 function missing(kind: string, name: string, known: string[]): AgentError {
   const list = known.length > 0 ? `Registered: ${known.join(", ")}.` : "None is registered.";
   return new AgentError("not-found", `There is no ${kind} "${name}". ${list}`);
+}
+
+function toAgents<Agents extends Registry<Agent<any, any>>>(
+  agents: Readonly<Record<string, Agent<any, any> | ToolLoopAgentLike>>,
+): Agents {
+  return Object.fromEntries(
+    Object.entries(agents).map(([key, agent]) => [key, toAgent(key, agent)]),
+  ) as Agents;
 }

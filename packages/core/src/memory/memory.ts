@@ -1,4 +1,4 @@
-import type { AgentChunk, MessagePart } from "@selvedge/protocol";
+import type { AgentChunk, MessagePart, StoredMessage } from "@selvedge/protocol";
 import type { Logger } from "../logger.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { ModelConfig } from "../model/model.ts";
@@ -65,20 +65,22 @@ export interface MemoryConfig {
   readOnly?: boolean;
 }
 
-/** What a memory adds to the commits of a run. It is asked again when a commit has to be made anew. */
+/** What a memory adds to the commits of a run. Called again when a commit is repeated. */
 export interface CommitContribution {
   /** Rows for a commit, by what that writes. `ends`: the run ends with it. `stored` is called when it took effect. */
   rows(
     writes: readonly Write[],
     at: { ends: boolean },
   ): { writes: readonly Write[]; stored(): void } | undefined;
-  /** Whether an assistant message is complete with this step, so that the next step begins a message of its own. */
+  /** Whether an assistant message is complete with this step, so that the next step begins a new message. */
   closes(step: { messageId: string; parts: readonly MessagePart[] }): boolean;
 }
 
 /** What a run stores, as far as its memory has a say in it. */
 export interface MemoryJournal {
   contribute(contribution: CommitContribution): void;
+  /** The newest messages of the thread, oldest first. Those of `historyLimit` were read with the thread. */
+  recentMessages(limit: number): Promise<StoredMessage[]>;
   /**
    * Stores rows and puts chunks on the stream, in one commit that counts only while the run has its thread. Returns false
    * when a condition of the rows does not hold.
@@ -137,7 +139,7 @@ export interface OmSettings {
   reflection: OmRoleSettings;
 }
 
-/** The agent that a memory belongs to, for work that goes on without a run. */
+/** The agent that a memory belongs to, for work that continues without a run. */
 export interface MemoryAgent {
   readonly id: string;
   readonly threads: MemoryThreads;
@@ -183,6 +185,8 @@ export interface MastraMemory {
   /** Called by the host on registration; a memory with its own store keeps it. */
   useStorage(storage: Storage): void;
   prepareRun(run: MemoryRun): Promise<MemoryParts>;
+  /** How many of the newest messages a run asks its journal for, beside its input. Default: none. */
+  historyLimit?(config: MemoryConfig | undefined): number;
   /** From now on, work that the memory's runs left is carried out here. */
   serve?(agent: MemoryAgent): void | Promise<void>;
   /** Thresholds of observational memory, as far as they were configured. */

@@ -2,7 +2,7 @@ import type { MessagePart, StoredMessage } from "@selvedge/protocol";
 import { type MessagesInput, toStoredMessages } from "./message-input.ts";
 import type { System } from "../system.ts";
 import type { ModelMessage, ModelPrompt } from "./model-message.ts";
-import type { SystemMessage } from "./system-message.ts";
+import { type SystemMessage, toSystemMessages } from "./system-message.ts";
 import { partsToModelMessages, toModelMessages } from "./to-model-messages.ts";
 import { toUIMessage, type UIMessage } from "./to-ui-message.ts";
 
@@ -147,8 +147,8 @@ export class MessageList {
     this.#system = messages;
   }
 
-  addSystem(message: SystemMessage): void {
-    this.#system.push(message);
+  addSystem(message: string | SystemMessage): void {
+    this.#system.push(...toSystemMessages(message));
   }
 
   /** The whole prompt: system messages, then everything else. */

@@ -1,4 +1,3 @@
-import { growthOf } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
 import { hideKeys, hiderOf } from "./hide-keys.ts";
 
@@ -23,9 +22,9 @@ describe("hideKeys", () => {
     expect(hideKeys(text)).toBe(text);
   });
 
-  it("takes time in proportion to hostile text", async () => {
-    const read = (size: number): string =>
-      hideKeys(`${"sk-".repeat(2 * size)} ${"bearer ".repeat(size)} ${"?key".repeat(size)}`);
-    expect(await growthOf(read, 10_000)).toBeLessThan(1.5);
+  // Far more than it is ever given. Reading it anew from each place would take minutes.
+  it("reads long hostile text once", () => {
+    const text = `${"sk-".repeat(200_000)} ${"bearer ".repeat(100_000)} ${"?key".repeat(100_000)}`;
+    expect(hideKeys(text)).toMatch(/^\[hidden\] bearer \[hidden\]/);
   });
 });

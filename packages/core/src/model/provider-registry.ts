@@ -1,3 +1,4 @@
+import { editDistance } from "../edit-distance.ts";
 /** A known model provider. Plain data; nothing is fetched. */
 export interface ProviderEntry {
   /** The provider's own AI SDK package, used if it is installed. */
@@ -149,17 +150,4 @@ export function similarProviders(name: string): string[] {
     .sort((a, b) => a.distance - b.distance)
     .slice(0, 3)
     .map(({ known }) => known);
-}
-
-function editDistance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let row = 1; row <= a.length; row++) {
-    const current = [row];
-    for (let column = 1; column <= b.length; column++) {
-      const replaced = previous[column - 1]! + (a[row - 1] === b[column - 1] ? 0 : 1);
-      current.push(Math.min(replaced, previous[column]! + 1, current[column - 1]! + 1));
-    }
-    previous = current;
-  }
-  return previous[b.length]!;
 }

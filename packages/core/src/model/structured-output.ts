@@ -18,7 +18,7 @@ export interface StructuredOutputOptions<Output extends Schema | undefined = any
   providerOptions?: ModelCallOptions["providerOptions"];
 }
 
-/** An expected structured answer: what the model is told, and how its text is parsed. */
+/** An expected structured answer: the instructions for the model, and how its text is parsed. */
 export class ObjectFormat {
   readonly options: StructuredOutputOptions;
   /** With `output`, the structured answer is the only output: tools are off. */

@@ -7,7 +7,8 @@ import type { Change, CommitResult, Select, Write } from "../storage/storage.ts"
 import { MAILBOX } from "../storage/thread-tables.ts";
 import { CI, inbox, TARGET, told } from "./__fixtures__/inbox.ts";
 import { CLAIM_MS } from "../storage/notification-domain.ts";
-import { NOTIFICATIONS } from "../storage/notification-table.ts";
+import { type NotificationRow, NOTIFICATIONS } from "../storage/notification-table.ts";
+import { insert } from "../storage/writes.ts";
 
 const MINUTE = 60_000;
 
@@ -231,16 +232,30 @@ describe("the dispatcher", () => {
     expect(JSON.stringify(model.calls[0]!.prompt)).toContain("You were woken.");
   });
 
-  it("does nothing at all while nothing is due", async () => {
+  it("reads once a minute and writes nothing while nothing is due", async () => {
     const { system, storage, agent } = await dispatching({
       notifications: { deliveryPolicy: { default: "persist" } },
     });
     await agent.sendNotificationSignal(CI, TARGET);
     await system.advance(MINUTE);
-    const before = [storage.commits, storage.selects, system.pending];
+    const { commits, selects } = storage;
     await system.advance(24 * 60 * MINUTE);
-    expect([storage.commits, storage.selects, system.pending]).toEqual(before);
-    expect(system.pending).toBe(0);
+    expect(storage.commits).toBe(commits);
+    expect(storage.selects - selects).toBe(24 * 60);
+    expect(system.pending).toBe(1);
+  });
+
+  it("decides for a sender in another process that died, although the news of its record was lost", async () => {
+    const { agent, system, storage, idle } = await dispatching();
+    const elsewhere = new InMemoryStorage({ system });
+    const until = system.now() + CLAIM_MS;
+    const store = await elsewhere.getStore("notifications");
+    await store!.create({ ...CI, ...TARGET, agentId: agent.id }, { owner: "gone", until, writes: [] });
+    const [{ seq: _, ...row }] = (await elsewhere.select({ table: NOTIFICATIONS })) as [NotificationRow];
+    await storage.commit([insert(NOTIFICATIONS, row)]);
+    await system.advance(3 * MINUTE);
+    await idle();
+    expect(await told(storage)).toEqual([`notification ${CI.summary}`]);
   });
 
   it("writes nothing while what is due has to wait for an idle thread", async () => {

@@ -2,7 +2,7 @@ import type { Processor } from "./processor.ts";
 
 export type Hook = Exclude<
   keyof Processor,
-  "id" | "name" | "stateId" | "structuredOutput" | "processDataParts"
+  "id" | "name" | "description" | "stateId" | "structuredOutput" | "processDataParts"
 >;
 
 /** Every hook, with the list a processor must be in for it to run. */

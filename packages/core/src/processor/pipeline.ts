@@ -1,6 +1,6 @@
-import type { AgentChunk, StoredMessage } from "@selvedge/protocol";
+import type { AgentChunk } from "@selvedge/protocol";
 import { AgentError, errorMessage } from "../errors.ts";
-import { MessageList, type MessageSource } from "../message/message-list.ts";
+import type { MessageList, MessageSource } from "../message/message-list.ts";
 import type { ModelCallOptions } from "../model/model.ts";
 import type { Patience } from "../patience.ts";
 import type { StepResult } from "./step-result.ts";
@@ -21,6 +21,7 @@ import type {
   ReadyResponse,
   StepOverrides,
 } from "./processor.ts";
+import { applyMessages, applyOverrides, listArgs } from "./apply-messages.ts";
 import { forEachHook, type Hook, HOOKS } from "./hooks.ts";
 import { Tripwire } from "./tripwire.ts";
 
@@ -125,12 +126,7 @@ export class Pipeline {
     for (const bound of this.#hooks.processInputStep) {
       const args = { ...bound.context, ...step, ...overrides, ...listArgs(list) } as ProcessInputStepArgs;
       const result = await this.#guard(bound, () => bound.processor.processInputStep!(args));
-      if (isOverrides(result)) {
-        const { messages, systemMessages, ...rest } = result;
-        Object.assign(overrides, rest);
-        applyMessages(list, messages && { messages, ...(systemMessages && { systemMessages }) }, "input");
-        if (systemMessages && !messages) list.setSystemMessages(systemMessages);
-      } else applyMessages(list, result, "input");
+      Object.assign(overrides, applyOverrides(list, result));
       list.invalidate();
     }
     return overrides;
@@ -299,27 +295,4 @@ function bind(processor: Processor, shared: SharedContext): ProcessorContext {
       throw new Tripwire(processor.id, reason, options);
     },
   };
-}
-
-function listArgs(
-  list: MessageList,
-): Pick<ProcessInputStepArgs, "messages" | "messageList" | "systemMessages"> {
-  return { messages: list.get.all.db(), messageList: list, systemMessages: list.getSystemMessages() };
-}
-
-function applyMessages(list: MessageList, result: ProcessInputResult, source: MessageSource): void {
-  if (!result || result instanceof MessageList) return;
-  const messages: StoredMessage[] = Array.isArray(result) ? result : result.messages;
-  if (!Array.isArray(messages)) return;
-  list.replace(messages, source);
-  if (!Array.isArray(result) && result.systemMessages) list.setSystemMessages(result.systemMessages);
-}
-
-function isOverrides(result: unknown): result is StepOverrides {
-  return (
-    typeof result === "object" &&
-    result !== null &&
-    !Array.isArray(result) &&
-    !(result instanceof MessageList)
-  );
 }

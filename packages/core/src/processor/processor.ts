@@ -21,16 +21,16 @@ import type { CreatedAgentSignal, SignalInput } from "../signal/signal.ts";
 import type { Lane, StateMode, StateSignalInput } from "../signal/lane.ts";
 import type { ToolsInput, ToolThreadState } from "../tool/tool.ts";
 
-export interface AbortOptions {
+export interface AbortOptions<Metadata = unknown> {
   /** Request that the step is retried with `reason` as feedback, within `maxProcessorRetries`. */
   retry?: boolean;
-  metadata?: unknown;
+  metadata?: Metadata;
 }
 
-/** The arguments of every hook. */
-export interface ProcessorContext {
+/** The arguments of every hook. `Metadata` is what the processor passes to `abort`. */
+export interface ProcessorContext<Metadata = unknown> {
   /** Stops the run with a tripwire. Never returns. */
-  abort(reason?: string, options?: AbortOptions): never;
+  abort(reason?: string, options?: AbortOptions<Metadata>): never;
   requestContext: RequestContext;
   runtimeContext: RequestContext;
   agent: { id: string; name: string } | undefined;
@@ -66,13 +66,13 @@ export interface ProcessorContext {
   startSpan(name: string, attributes: Record<string, unknown>): OpenSpan | undefined;
 }
 
-export interface ProcessInputArgs extends ProcessorContext {
+export interface ProcessInputArgs<Metadata = unknown> extends ProcessorContext<Metadata> {
   messages: StoredMessage[];
   messageList: MessageList;
   systemMessages: SystemMessage[];
 }
 
-export interface ProcessInputStepArgs extends ProcessInputArgs {
+export interface ProcessInputStepArgs<Metadata = unknown> extends ProcessInputArgs<Metadata> {
   stepNumber: number;
   steps: StepResult[];
   model: ModelConfig;
@@ -104,6 +104,8 @@ export interface StepOverrides {
   structuredOutput?: StructuredOutputOptions;
   messages?: StoredMessage[];
   systemMessages?: SystemMessage[];
+  /** The list that the hook was given; changes to it already apply. */
+  messageList?: MessageList;
 }
 
 /** A state signal in a conversation. */
@@ -131,7 +133,7 @@ export interface StateTracking extends Lane {
 /** The result of `computeStateSignal`: the state of its lane, for the model to read. */
 export type ComputedState = Omit<StateSignalInput, "id"> & { id?: string };
 
-export interface ComputeStateSignalArgs extends ProcessInputArgs {
+export interface ComputeStateSignalArgs<Metadata = unknown> extends ProcessInputArgs<Metadata> {
   stepNumber: number;
   steps: StepResult[];
   /** State signals of all lanes that the model will read. */
@@ -144,7 +146,7 @@ export interface ComputeStateSignalArgs extends ProcessInputArgs {
   tracking: StateTracking | undefined;
 }
 
-export interface ProcessLLMRequestArgs extends ProcessorContext {
+export interface ProcessLLMRequestArgs<Metadata = unknown> extends ProcessorContext<Metadata> {
   stepNumber: number;
   request: ModelCallOptions;
   /** The first model that is called. */
@@ -159,7 +161,7 @@ export interface ReadyResponse {
   providerMetadata?: ProviderMetadata | undefined;
 }
 
-export interface ProcessOutputStreamArgs extends ProcessorContext {
+export interface ProcessOutputStreamArgs<Metadata = unknown> extends ProcessorContext<Metadata> {
   part: AgentChunk;
   /** The chunks of this run that have passed. A live view: it costs nothing per chunk. */
   streamParts: readonly AgentChunk[];
@@ -170,7 +172,7 @@ export interface ProcessOutputStreamArgs extends ProcessorContext {
   release(take: () => AgentChunk[]): void;
 }
 
-export interface ProcessLLMResponseArgs extends ProcessorContext {
+export interface ProcessLLMResponseArgs<Metadata = unknown> extends ProcessorContext<Metadata> {
   stepNumber: number;
   /** The reply as received, before `processOutputStream`. */
   chunks: AgentChunk[];
@@ -183,7 +185,7 @@ export interface ProcessLLMResponseArgs extends ProcessorContext {
   providerMetadata: ProviderMetadata | undefined;
 }
 
-export interface ProcessOutputStepArgs extends ProcessInputArgs {
+export interface ProcessOutputStepArgs<Metadata = unknown> extends ProcessInputArgs<Metadata> {
   stepNumber: number;
   steps: StepResult[];
   text: string;
@@ -193,7 +195,7 @@ export interface ProcessOutputStepArgs extends ProcessInputArgs {
   providerMetadata: ProviderMetadata | undefined;
 }
 
-export interface ProcessToolResultArgs extends ProcessorContext {
+export interface ProcessToolResultArgs<Metadata = unknown> extends ProcessorContext<Metadata> {
   toolCallId: string;
   toolName: string;
   args: unknown;
@@ -201,11 +203,11 @@ export interface ProcessToolResultArgs extends ProcessorContext {
   isError: boolean;
 }
 
-export interface ProcessOutputResultArgs extends ProcessInputArgs {
+export interface ProcessOutputResultArgs<Metadata = unknown> extends ProcessInputArgs<Metadata> {
   result: { text: string; usage: Usage; finishReason: FinishReason; steps: StepResult[] };
 }
 
-export interface ProcessAPIErrorArgs extends ProcessorContext {
+export interface ProcessAPIErrorArgs<Metadata = unknown> extends ProcessorContext<Metadata> {
   error: unknown;
   stepNumber: number;
   messageList: MessageList;
@@ -222,30 +224,33 @@ type Awaitable<T> = T | Promise<T>;
  *                 → processOutputStep → tools → processToolResult (each result)
  *     processOutputResult (once); processAPIError when the model call was rejected
  */
-export interface Processor {
-  readonly id: string;
+export interface Processor<Id extends string = string, Metadata = unknown> {
+  readonly id: Id;
   readonly name?: string;
+  readonly description?: string | undefined;
   /** The lane of `computeStateSignal`. Default: the processor's id. */
   readonly stateId?: string;
   /** Turns the run's answer into an object, unless the call asks for another. */
   readonly structuredOutput?: StructuredOutputOptions;
   /** Pass `data-*` chunks to `processOutputStream` too. */
   readonly processDataParts?: boolean;
-  processInput?(args: ProcessInputArgs): Awaitable<ProcessInputResult>;
+  processInput?(args: ProcessInputArgs<Metadata>): Awaitable<ProcessInputResult>;
   processInputStep?(
-    args: ProcessInputStepArgs,
+    args: ProcessInputStepArgs<Metadata>,
   ): Awaitable<MessageList | StoredMessage[] | StepOverrides | undefined | void>;
   /** Once per step, after `processInputStep`. Return nothing if nothing changed. */
-  computeStateSignal?(args: ComputeStateSignalArgs): Awaitable<ComputedState | undefined | void>;
+  computeStateSignal?(args: ComputeStateSignalArgs<Metadata>): Awaitable<ComputedState | undefined | void>;
   processLLMRequest?(
-    args: ProcessLLMRequestArgs,
+    args: ProcessLLMRequestArgs<Metadata>,
   ): Awaitable<ModelCallOptions | { response: ReadyResponse } | undefined | void>;
   processOutputStream?(
-    args: ProcessOutputStreamArgs,
+    args: ProcessOutputStreamArgs<Metadata>,
   ): Awaitable<AgentChunk | AgentChunk[] | null | undefined | void>;
-  processLLMResponse?(args: ProcessLLMResponseArgs): Awaitable<void>;
-  processOutputStep?(args: ProcessOutputStepArgs): Awaitable<ProcessInputResult>;
-  processToolResult?(args: ProcessToolResultArgs): Awaitable<{ result: unknown } | undefined | void>;
-  processOutputResult?(args: ProcessOutputResultArgs): Awaitable<ProcessInputResult>;
-  processAPIError?(args: ProcessAPIErrorArgs): Awaitable<{ retry: boolean } | undefined | void>;
+  processLLMResponse?(args: ProcessLLMResponseArgs<Metadata>): Awaitable<void>;
+  processOutputStep?(args: ProcessOutputStepArgs<Metadata>): Awaitable<ProcessInputResult>;
+  processToolResult?(
+    args: ProcessToolResultArgs<Metadata>,
+  ): Awaitable<{ result: unknown } | undefined | void>;
+  processOutputResult?(args: ProcessOutputResultArgs<Metadata>): Awaitable<ProcessInputResult>;
+  processAPIError?(args: ProcessAPIErrorArgs<Metadata>): Awaitable<{ retry: boolean } | undefined | void>;
 }

@@ -1,5 +1,5 @@
 import type { ToolCallPayload } from "@selvedge/protocol";
-import type { CheckedCall, ToolOutcome, ToolRunContext } from "../tool/execute-tool.ts";
+import type { CallAnswer, CheckedCall, ToolOutcome, ToolRunContext } from "../tool/execute-tool.ts";
 import type { ToolSet } from "../tool/tool-set.ts";
 import type { JournaledCall } from "./resume.ts";
 
@@ -16,8 +16,12 @@ export function callFromJournal(
       return {
         call,
         outcome: entry.requiresApproval
-          ? { kind: "approval", ...(entry.reason !== undefined && { reason: entry.reason }) }
-          : { kind: "suspended", payload: entry.suspendPayload },
+          ? {
+              kind: "approval",
+              ...(entry.reason !== undefined && { reason: entry.reason }),
+              ...(entry.bounds !== undefined && { bounds: entry.bounds }),
+            }
+          : { kind: "suspended", payload: entry.suspendPayload, resumeSchema: entry.resumeSchema },
       };
     case "done":
       return { call, outcome: entry.outcome! };
@@ -47,15 +51,23 @@ const NOBODY: Answers = new Map();
 /** The answers of people to the calls they approved. */
 export function answersIn(earlier: ReadonlyMap<string, JournaledCall>): Answers {
   if (earlier.size === 0) return NOBODY;
-  const answered = new Map<string, { resumeData?: unknown }>();
-  for (const { toolCallId, state, decision, requiresApproval } of earlier.values()) {
+  const answered = new Map<string, CallAnswer>();
+  for (const { toolCallId, state, decision, requiresApproval, ...entry } of earlier.values()) {
+    const { bounds, progress, suspendPayload: suspendData } = entry;
     if (state === "decided" && decision?.approved)
       // A tool that asked receives an answer, so that it knows it was approved.
       answered.set(toolCallId, {
         resumeData: decision.resumeData ?? (requiresApproval ? undefined : { approved: true }),
+        suspendData,
+        bounds,
       });
     // It ran before the crash, so it was allowed to.
-    else if (state === "started") answered.set(toolCallId, { resumeData: decision?.resumeData });
+    else if (state === "started")
+      answered.set(toolCallId, {
+        resumeData: decision?.resumeData,
+        suspendData,
+        ...(progress === undefined && { bounds, isRepeated: true as const }),
+      });
   }
   return answered;
 }

@@ -11,17 +11,25 @@ export const NOBODY_ASKED = { pendingToolApprovals: null, suspendedTools: null }
 
 /** A waiting call, and the kind of answer it waits for. */
 export function toOpenCall(call: ToolCallPayload, outcome: ToolOutcome, tools: ToolSet): OpenCall {
-  const schema = tools.get(call.toolName)?.definition.resumeSchema;
   const approval = outcome.kind === "approval";
   return {
     toolCallId: call.toolCallId,
     toolName: call.toolName,
     args: call.args,
     requiresApproval: approval,
-    resumeSchema: JSON.stringify(approval ? APPROVAL_SCHEMA : schema ? compileSchema(schema).jsonSchema : {}),
+    resumeSchema: resumeSchemaOf(call, outcome, tools),
     ...(outcome.kind === "suspended" && { suspendPayload: outcome.payload }),
     ...(outcome.kind === "approval" && outcome.reason !== undefined && { reason: outcome.reason }),
+    ...(outcome.kind === "approval" && outcome.bounds !== undefined && { bounds: outcome.bounds }),
+    ...(outcome.kind === "approval" && outcome.again && { again: true as const }),
   };
+}
+
+function resumeSchemaOf({ toolName }: ToolCallPayload, outcome: ToolOutcome, tools: ToolSet): string {
+  if (outcome.kind === "approval") return JSON.stringify(APPROVAL_SCHEMA);
+  if (outcome.kind === "suspended" && outcome.resumeSchema !== undefined) return outcome.resumeSchema;
+  const schema = tools.get(toolName)?.definition.resumeSchema;
+  return JSON.stringify(schema ? compileSchema(schema).jsonSchema : {});
 }
 
 const APPROVAL_SCHEMA = {
@@ -41,7 +49,7 @@ export function waitingMetadata(
   if (waiting.length === 0) return nothing;
   const { runId } = run.spec;
   // People read this, so they see the payloads as in the transcript.
-  const shown = (call: OpenCall) => ({
+  const shown = ({ bounds: _bounds, again: _again, ...call }: OpenCall) => ({
     ...call,
     ...step.invocation(call.toolCallId)?.transcript,
     runId,
@@ -66,7 +74,7 @@ export async function announceOpenCalls(run: Run): Promise<void> {
 
 export function questionOf(
   { spec }: Run,
-  { requiresApproval, suspendPayload, ...payload }: OpenCall,
+  { requiresApproval, suspendPayload, bounds: _bounds, again: _again, ...payload }: OpenCall,
 ): AgentChunk {
   return requiresApproval
     ? agentChunk("tool-call-approval", spec.runId, payload)

@@ -18,8 +18,11 @@ export interface OptionRule {
   wire: "open" | "granted" | "closed";
 }
 
+/** The options that something reads. */
+type OptionName = Exclude<keyof AgentExecutionOptions, "autoResumeSuspendedTools">;
+
 /** One row per option. An option without a row does not compile. */
-export const OPTION_RULES: Readonly<Record<keyof AgentExecutionOptions, OptionRule>> = {
+export const OPTION_RULES: Readonly<Record<OptionName, OptionRule>> = {
   abortSignal: inProcess(["an AbortSignal", isSignal]),
   context: { check: undefined, merge: 0, stored: "json", wire: "granted" },
   instructions: { check: undefined, merge: 0, stored: "json", wire: "granted" },
@@ -79,6 +82,7 @@ export const OPTION_RULES: Readonly<Record<keyof AgentExecutionOptions, OptionRu
     stored: "json",
     wire: "closed",
   },
+  scorers: inProcess(["an object of scorers by name", isObject]),
   onFinish: inProcess(["a function", isFunction]),
   onStepFinish: inProcess(["a function", isFunction]),
   onChunk: inProcess(["a function", isFunction]),
@@ -89,6 +93,7 @@ export const OPTION_RULES: Readonly<Record<keyof AgentExecutionOptions, OptionRu
   requestContext: { check: ["a RequestContext", isContext], merge: 0, stored: "specially", wire: "granted" },
   runtimeContext: { check: ["a RequestContext", isContext], merge: 0, stored: "specially", wire: "closed" },
   telemetry: { check: ["an object", isObject], merge: 2, stored: "never", wire: "closed" },
+  tracingOptions: { check: ["an object", isObject], merge: 2, stored: "never", wire: "closed" },
   limits: { check: ["an object of numbers, 0 or more", isLimits], merge: 1, stored: "json", wire: "closed" },
   includeRawChunks: { check: undefined, merge: 0, stored: "json", wire: "closed" },
   savePerStep: inProcess(undefined),
@@ -96,9 +101,7 @@ export const OPTION_RULES: Readonly<Record<keyof AgentExecutionOptions, OptionRu
 };
 
 /** The names of all options, in table order. */
-export const OPTION_NAMES: readonly (keyof AgentExecutionOptions)[] = Object.keys(
-  OPTION_RULES,
-) as (keyof AgentExecutionOptions)[];
+export const OPTION_NAMES: readonly OptionName[] = Object.keys(OPTION_RULES) as OptionName[];
 
 /** The row of an option that only the calling process can use. */
 function inProcess(check: OptionRule["check"]): OptionRule {

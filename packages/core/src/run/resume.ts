@@ -26,13 +26,15 @@ export interface JournaledCall {
   toolCallId: string;
   toolName: string;
   args: unknown;
-  /** `started`: was about to run; `done`: ran; `waiting`: for somebody; `decided`: was answered. */
+  /** `started`: was about to run; `done`: ran; `waiting`: for a decision; `decided`: was answered. */
   state: "started" | "done" | "waiting" | "decided";
   requiresApproval: boolean;
   suspendPayload: unknown;
   resumeSchema: string;
   /** The rule that made it ask. */
   reason?: string | undefined;
+  /** What bounded the call when it asked for approval. */
+  bounds?: string | undefined;
   outcome: ToolOutcome | undefined;
   decision: Decision | undefined;
   /** What the tool saved while it worked. */
@@ -51,7 +53,7 @@ export interface Resumption {
   usage: Usage | undefined;
   /** Whether it had taken its input in. */
   begun: boolean;
-  /** Somebody asked for it to be aborted. */
+  /** An abort was requested. */
   abort: boolean;
   /** What the unfinished step has cost, where no commit has counted it yet. */
   openUsage?: Usage | undefined;

@@ -77,8 +77,8 @@ export interface RunJournal extends MemoryJournal {
   abortWith(controller: AbortController): void;
   /**
    * Stores the input, and earlier messages that it changed; the `signals` among the input go on the stream in the same
-   * commit. Returns signals that arrived meanwhile, stored and shown as input too. Returns `undefined` when somebody else had
-   * the thread in between and nothing was stored: then the run waits for it again and prepares its input anew. `pinned` is
+   * commit. Returns signals that arrived meanwhile, stored and shown as input too. Returns `undefined` if another run used
+   * the thread in between and nothing was stored: then the run waits again and prepares its input again. `pinned` is
    * kept with the run.
    */
   begin(
@@ -118,7 +118,7 @@ export interface RunJournal extends MemoryJournal {
    * the signals that have joined the run since the last step.
    */
   takeSignals(): Promise<CreatedAgentSignal[]>;
-  /** Parks the run: the calls wait in the store, and any process may go on with it. */
+  /** Parks the run: the calls wait in the store, and any process can continue it. */
   suspend(step: StepRecord, waiting: readonly OpenCall[]): Promise<void>;
   /** Ends the run, unless signals joined it at the last moment: then returns false, and they are the next to take. */
   end(end: RunEnd): Promise<boolean>;

@@ -7,6 +7,7 @@ import type { ModelConfig, ModelLimits, ModelSettings } from "../model/model.ts"
 import type { Processor } from "../processor/processor.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { Schema } from "../schema/schema.ts";
+import type { Scorers } from "../scorer/score-live.ts";
 import type { TelemetrySettings } from "../telemetry/telemetry.ts";
 import type { ToolsInput, ToolsetsInput } from "../tool/tool.ts";
 import type { ApprovalRule, ToolChoice, ToolLimits } from "../tool/tool-limits.ts";
@@ -117,6 +118,8 @@ export interface AgentExecutionOptions<Output extends Schema | undefined = any> 
   inputProcessors?: Processor[];
   outputProcessors?: Processor[];
   maxProcessorRetries?: number;
+  /** Score this run instead of the agent's scorers. */
+  scorers?: Exclude<Scorers, (...args: never[]) => unknown>;
   onFinish?: (event: FinishEvent) => unknown;
   onStepFinish?: (step: StepResult) => unknown;
   onChunk?: (chunk: AgentChunk) => unknown;
@@ -132,6 +135,15 @@ export interface AgentExecutionOptions<Output extends Schema | undefined = any> 
   /** The older name of `requestContext`. */
   runtimeContext?: RequestContext<any>;
   telemetry?: TelemetrySettings;
+  /** Has no effect, and logs that. Answer a suspended call with `resumeStream()`. */
+  autoResumeSuspendedTools?: boolean;
+  /** `telemetry` under other names: attributes of the run's spans, and what they leave out. */
+  tracingOptions?: {
+    metadata?: TelemetrySettings["metadata"];
+    hideInput?: boolean;
+    hideOutput?: boolean;
+    [more: string]: unknown;
+  };
   limits?: Partial<RunLimits>;
   includeRawChunks?: boolean;
   /** Steps are always stored as they end; accepted for compatibility. */

@@ -47,9 +47,9 @@ export interface RunSpec {
   journal: RunJournal | undefined;
   /** The store of the thread. */
   storage: Storage | undefined;
-  /** Whether a tool call may wait for a person. A subagent's may not: nobody could answer it. */
+  /** Whether a tool call may wait for a person. A subagent's may not, because no one could answer it. */
   mayWait: boolean;
-  /** Signals among the input: subscribers are told of them once they are stored. */
+  /** Signals among the input. They go to subscribers once they are stored. */
   signals: readonly CreatedAgentSignal[];
   inputProcessors: readonly Processor[];
   outputProcessors: readonly Processor[];
@@ -68,7 +68,7 @@ export interface RunSpec {
 
 export type RunStatus = "running" | "success" | "failed" | "suspended" | "canceled" | "tripwire";
 
-/** A tool call that waits for somebody. */
+/** A tool call that waits for a decision. */
 export interface OpenCall {
   toolCallId: string;
   toolName: string;
@@ -78,6 +78,10 @@ export interface OpenCall {
   resumeSchema: string;
   /** The rule that made it ask. */
   reason?: string;
+  /** What bounds the call, if it asks for approval. See `ToolPermission`. */
+  bounds?: string;
+  /** It asks for the second time: the first answer no longer counts. */
+  again?: true;
 }
 
 /** One activity of an agent: its events, its steps and how it ended. The loop writes it; outputs read it. */
@@ -160,7 +164,7 @@ export class Run {
     };
   }
 
-  /** Somebody works on the answer after its last step, or is told of the step: it may take a while until the end. */
+  /** Processors or callbacks run after the last step, so the end may take a while. */
   get looksBack(): boolean {
     return (
       this.pipeline.seesResult || this.format !== undefined || this.spec.options.onStepFinish !== undefined
@@ -289,7 +293,7 @@ export class Run {
     return this.#states.splice(0);
   }
 
-  /** What the model says next is a message of its own. */
+  /** The next output of the model starts a new message. */
   newResponseId(): string {
     const { system, agent, threadId, resourceId } = this.spec;
     this.responseId = system.newId({
@@ -303,7 +307,7 @@ export class Run {
     return this.responseId;
   }
 
-  /** A signal that is stored joins the conversation: what the model says after it is a message of its own. */
+  /** A stored signal joins the conversation. The next output of the model starts a new message. */
   async join(signal: CreatedAgentSignal): Promise<void> {
     this.spec.list.append(signal.toDBMessage(), "response");
     this.newResponseId();

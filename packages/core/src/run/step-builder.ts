@@ -44,7 +44,7 @@ export class StepBuilder {
   #answer: Answer;
   /** The calls with a result, in the order in which the results came. */
   #answered: string[] = [];
-  /** Calls whose arguments were over the limit, with what the model is told. */
+  /** Calls whose arguments exceeded the limit, with the message for the model. */
   #tooLong: Map<string, string> | undefined;
   #warnings: unknown[] = [];
   #request: StepResult["request"] = {};
@@ -163,7 +163,7 @@ export class StepBuilder {
     } else if (chunk.type === "response-metadata") Object.assign(this.#response, chunk.payload);
   }
 
-  /** Ends the step early, with the chunk that says why. Answers whether there is anything worth storing. */
+  /** Ends the step early, with the chunk that says why. Returns whether there is anything to store. */
   breakOff(chunk: PayloadChunk<"abort" | "error">): boolean {
     for (const { toolCallId } of this.openCalls()) this.#answered.push(toolCallId);
     foldChunk(this.#answer, chunk);
@@ -175,7 +175,7 @@ export class StepBuilder {
     Object.assign(this.invocation(toolCallId) ?? {}, more);
   }
 
-  /** Goes on with parts that a processor put in the place of these. Calls that are not among them are not made. */
+  /** Continues with the parts that a processor returned instead. Calls that are not among them are not made. */
   adopt(parts: MessagePart[]): void {
     const { isOpen } = this.#answer;
     this.#answer = { ...answerFrom(parts), isOpen };

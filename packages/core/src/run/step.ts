@@ -157,7 +157,7 @@ export async function endStep(
   const next = wanted === "continue" && !room ? "stop" : wanted;
   converse(run, step);
   const { journal } = run.spec;
-  // The last step is told when processors have seen the whole answer.
+  // The last step is announced after processors have seen the whole answer.
   const isLast = (joins: boolean) => next === "stop" && !joins && run.pipeline.seesResult;
   if (!journal || next === "suspend") {
     if (next === "suspend") {

@@ -152,7 +152,7 @@ function toolContext(
     abortSignal: run.controller.signal,
     limits: spec.limits,
     system: spec.system,
-    threadState: threadStateOf(spec),
+    threadState: threadStateOf(spec, spec.runId),
     ...(journal && {
       progress: { saved: progressIn(earlier), save: (...progress) => journal.saveProgress(...progress) },
     }),

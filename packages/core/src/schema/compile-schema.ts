@@ -106,6 +106,8 @@ function compilePlain(jsonSchema: JsonSchema): CompiledSchema {
   };
 }
 
+const MISSING = "Required, but nothing was given";
+
 // Loaded when the first plain JSON Schema is used; most tools have a Standard Schema.
 async function plainValidator(jsonSchema: JsonSchema): Promise<(value: unknown) => Validation<unknown>> {
   const { Validator } = await import("@cfworker/json-schema");
@@ -114,7 +116,8 @@ async function plainValidator(jsonSchema: JsonSchema): Promise<(value: unknown) 
   ) as InstanceType<typeof Validator>;
   return (value) => {
     const result = usable(() => validator.validate(value));
-    if (typeof result === "string") return { ok: false, issues: [{ path: [], message: result }] };
+    if (typeof result === "string")
+      return { ok: false, issues: [{ path: [], message: value === undefined ? MISSING : result }] };
     if (result.valid) return { ok: true, value };
     // The outer errors only report that an inner one failed.
     const leaves = result.errors.filter((error) => !["properties", "items", "$ref"].includes(error.keyword));

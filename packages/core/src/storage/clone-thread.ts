@@ -101,7 +101,7 @@ export async function cloneThread(
 
 const NOT_COPIED = "This call was waiting when the thread was copied. It belongs to the original thread.";
 
-/** What waits for an answer waits where it was asked: nobody can answer it in a copy. */
+/** Calls that wait for an answer stay in the original: they cannot be answered in a copy. */
 function withoutOpenCalls(message: StoredMessage): StoredMessage {
   const { parts } = message.content;
   const isOpen = (part: MessagePart) =>

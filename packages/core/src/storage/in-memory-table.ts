@@ -29,7 +29,11 @@ export class InMemoryTable {
 
   constructor(table: Table) {
     this.table = table;
-    this.#indexes = [{ columns: table.key, unique: true }, ...table.indexes].map(
+    const { key, indexes, partition } = table;
+    // Threads that are only in memory are forgotten often, with all their rows.
+    const isFound = [key, ...indexes.map(({ columns }) => columns)].some(([first]) => first === partition);
+    const byPartition = partition === undefined || isFound ? [] : [{ columns: [partition] }];
+    this.#indexes = [{ columns: key, unique: true }, ...indexes, ...byPartition].map(
       ({ columns, unique = false, having }: Table["indexes"][number]) => ({
         columns,
         unique,

@@ -4,7 +4,7 @@ import { checkId } from "./check-id.ts";
 import { toMessage, toMillis } from "./message-rows.ts";
 import { mergeMessages } from "./merge-messages.ts";
 import { type Page, type PageOptions, toWindow } from "./page.ts";
-import type { Comparison, Storage, Where } from "./storage.ts";
+import type { Comparison, Select, Storage, Where } from "./storage.ts";
 import { selectMessages } from "./select-messages.ts";
 import { MESSAGES, MESSAGE_STEPS, type MessageRow, type MessageStepRow } from "./tables.ts";
 
@@ -73,6 +73,16 @@ export async function listMessages(
     all.sort((a, b) => sign * ((a.seq as number) - (b.seq as number)));
   }
   return { messages: await assemble(storage, all), ...window.page(total) };
+}
+
+/** The newest messages of a thread, newest first. Costs the same however long the thread is. */
+export function recentSelect(threadId: string, limit: number): Select<MessageRow> {
+  return {
+    table: MESSAGES,
+    where: { thread_id: threadId },
+    orderBy: [{ column: "seq", direction: "desc" }],
+    limit,
+  };
 }
 
 /** Rows become messages; one more select brings the parts that steps added. */

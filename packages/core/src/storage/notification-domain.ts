@@ -45,7 +45,7 @@ export interface DueOptions {
   waitsForIdle?: boolean | undefined;
 }
 
-/** How a sender that goes on to decide about a record stores it. */
+/** How a sender that decides about a record itself stores it. */
 export interface UndecidedClaim {
   owner: string;
   until: number;

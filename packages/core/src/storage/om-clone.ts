@@ -158,7 +158,7 @@ function copyRecord(
     id: system.newId(),
     resource_id: copy.resourceId,
     ...(chunks.length > 0 && { log_tokens: active.reduce((sum, { row }) => sum + row.tokens!, 0) }),
-    // The sums are made anew when the copy is first used.
+    // The sums are computed again when the copy is first used.
     pending_tokens: 0,
     pending_count: -1,
     planned_id: unbound.covered,

@@ -72,7 +72,7 @@ export class OmDomain {
     try {
       await this.#storage.commit(await bindWrites(this.#storage, part));
     } catch (error) {
-      // Somebody else was faster.
+      // Another process was faster.
       if (!AgentError.is(error, "conflict")) throw error;
     }
   }
@@ -114,7 +114,7 @@ export class OmDomain {
     return (await this.getObservationalMemory(threadId, resourceId))!;
   }
 
-  /** Forgets a log: the messages stay, and are observed anew when the thread is used. */
+  /** Forgets a log: the messages stay, and are observed again when the thread is used. */
   async clearObservationalMemory(threadId: string | null, resourceId: string): Promise<void> {
     const records = await this.#records(threadId, resourceId);
     if (records.length > 0) await this.#storage.commit(clearWrites(records[0]!.thread_id));

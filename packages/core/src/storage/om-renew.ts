@@ -29,7 +29,7 @@ export async function renewWrites(
       { table: OM_JOBS, where, orderBy: [{ column: "number", direction: "desc" }], limit: 1 },
     ]);
     const [job] = jobs;
-    // Without a job nobody knows whose observer it was.
+    // Without a job, its observer is unknown.
     if (!job) continue;
     for (const { thread_id, id, first_seq, last_seq, message_tokens } of chunks) {
       if (!own.some(({ seq }) => seq >= first_seq && seq <= last_seq)) continue;

@@ -195,7 +195,7 @@ export const OM_JOBS: Table<OmJobRow> = {
     thread_id: "text",
     number: "integer",
     id: "text",
-    /** The thread whose messages are observed, and on whose stream the work is told. */
+    /** The thread whose messages are observed, and on whose stream the work is announced. */
     source: "text",
     source_resource: "text",
     kind: "text",

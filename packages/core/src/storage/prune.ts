@@ -4,6 +4,7 @@ import { sleep, type System } from "../system.ts";
 import { COMMITS } from "./commit-table.ts";
 import type { RowOf } from "./table.ts";
 import { NOTIFICATIONS, type NotificationRow } from "./notification-table.ts";
+import { pruners } from "./pruners.ts";
 import type { Select, Storage, Where } from "./storage.ts";
 import { ACTORS, EVENTS, RUNS, type RunRow, SENDS, type SendRow } from "./thread-tables.ts";
 import { remove, requireNone } from "./writes.ts";
@@ -22,12 +23,22 @@ export interface Retention {
   idempotencyMs: number;
   /** Notifications that are no longer pending. */
   inboxMs: number;
+  /** Runs of workflows that are over, with their steps and events. */
+  workflowRunsMs: number;
+  /** What scorers found. */
+  scoresMs: number;
 }
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-export const DEFAULT_RETENTION: Retention = { retentionMs: HOUR, idempotencyMs: DAY, inboxMs: 90 * DAY };
+export const DEFAULT_RETENTION: Retention = {
+  retentionMs: HOUR,
+  idempotencyMs: DAY,
+  inboxMs: 90 * DAY,
+  workflowRunsMs: 30 * DAY,
+  scoresMs: 90 * DAY,
+};
 
 export function checkRetention(retention: Retention): Retention {
   for (const [name, value] of Object.entries(retention))
@@ -45,6 +56,8 @@ export interface PruneReport {
   runs: number;
   idempotencyKeys: number;
   notifications: number;
+  workflowRuns: number;
+  scores: number;
 }
 
 /** The most rows one commit deletes, so that other writers do not wait long. */
@@ -55,11 +68,8 @@ const SETTLED = NOTIFICATION_STATUSES.filter((status) => status !== "pending");
  * Deletes old finished data of all threads, in small commits. Messages, threads, waiting work and the chunks of active
  * or waiting runs are never touched.
  */
-export async function prune(
-  storage: Storage,
-  system: System,
-  { retentionMs, idempotencyMs, inboxMs }: Retention,
-): Promise<PruneReport> {
+export async function prune(storage: Storage, system: System, retention: Retention): Promise<PruneReport> {
+  const { retentionMs, idempotencyMs, inboxMs } = retention;
   const before = (age: number) => Math.trunc(system.now() - age);
   const events = await pruneEvents(storage, system, before(retentionMs));
   const runs = await pruneBatches<RunRow>(storage, system, {
@@ -94,10 +104,12 @@ export async function prune(
     order: "updated_at",
     rows: (found) => byThread(found, "id"),
   });
-  return { events, runs, idempotencyKeys, notifications };
+  const workflowRuns = (await pruners(storage).get("workflowRuns")?.(storage, system, retention)) ?? 0;
+  const scores = (await pruners(storage).get("scores")?.(storage, system, retention)) ?? 0;
+  return { events, runs, idempotencyKeys, notifications, workflowRuns, scores };
 }
 
-async function pruneBatches<R extends object>(
+export async function pruneBatches<R extends object>(
   storage: Storage,
   system: System,
   {

@@ -27,7 +27,9 @@ import {
   type Retention,
 } from "./prune.ts";
 import type { Table } from "./table.ts";
+import { SCORE_DOMAIN, type ScoreDomain } from "./score-domain.ts";
 import { TABLES } from "./tables.ts";
+import type { WorkflowSnapshots } from "./workflow-snapshots.ts";
 import { insert } from "./writes.ts";
 
 export type {
@@ -63,8 +65,9 @@ export class Storage {
   readonly #lines = new KeyLines();
   #ownerId: string | undefined;
   #ready: Promise<void> | undefined;
-  #domains: StorageDomains | undefined;
+  #domains: Partial<StorageDomains> | undefined;
   readonly #added = new Map<string, Promise<unknown>>();
+  readonly #offered = new Map<string, Domain>([[SCORE_DOMAIN.name, SCORE_DOMAIN]]);
 
   constructor(driver: StorageDriver, { id, system }: { id: string; system?: System | undefined }) {
     this.id = id;
@@ -90,7 +93,14 @@ export class Storage {
       notifications: new NotificationDomain(this, this.system),
       threadState: new ThreadStateDomain(this, this.system),
     };
+    const offered = this.#offered.get(name);
+    if (offered) return (await this.domain(offered)) as StorageDomains[Name];
     return Object.hasOwn(this.#domains, name) ? this.#domains[name] : undefined;
+  }
+
+  /** Makes a domain of another room available to `getStore()`. Its tables are added when it is first asked for. */
+  offer(domain: Domain): void {
+    this.#offered.set(domain.name, domain);
   }
 
   /** Opens a domain of the store. Adds its tables on first use; one object per store. */
@@ -274,4 +284,8 @@ export interface StorageDomains {
   notifications: NotificationDomain;
   /** Named values of threads. */
   threadState: ThreadStateDomain;
+  /** Runs of workflows, as snapshots. Present once workflows use the store. */
+  workflows: WorkflowSnapshots;
+  /** What scorers found. */
+  scores: ScoreDomain;
 }

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { InMemoryStorage } from "./in-memory-storage.ts";
 import { putStep } from "./message-writes.ts";
 import type { CommitResult, Select, Write } from "./storage.ts";
+import { MESSAGE_STEPS, MESSAGES } from "./tables.ts";
 
 /** A store that counts what is asked of it. */
 class CountingStorage extends InMemoryStorage {
@@ -72,4 +73,30 @@ it("refuses messages that are not of the stored form", async () => {
     const messages = [{ ...message(0), ...more } as unknown as StoredMessage];
     await expect(memory.saveMessages({ messages })).rejects.toMatchObject({ code: "invalid-message" });
   }
+});
+
+it("deletes every step of a thread, also of a message that came while it was being deleted", async () => {
+  let arrives = false;
+  class BusyStorage extends InMemoryStorage {
+    override async select<R extends object>(query: Select<R>): Promise<R[]> {
+      const rows = await super.select(query);
+      if (arrives && query.table.name === MESSAGES.name) {
+        arrives = false;
+        await this.arrive("late");
+      }
+      return rows;
+    }
+
+    async arrive(id: string): Promise<void> {
+      await (await this.getStore("memory"))!.saveMessages({ messages: [{ ...message(1), id }] });
+      await this.commit([putStep({ messageId: id, threadId: "t", step: 1, parts: [] })]);
+    }
+  }
+  const storage = new BusyStorage();
+  await storage.arrive("early");
+  arrives = true;
+  await (await storage.getStore("memory"))!.deleteThread({ threadId: "t" });
+  expect(arrives).toBe(false);
+  expect(await storage.count({ table: MESSAGE_STEPS })).toBe(0);
+  expect(await storage.count({ table: MESSAGES })).toBe(0);
 });

@@ -10,6 +10,7 @@ import {
   listMessages,
   type ListMessagesOptions,
   type ListMessagesResult,
+  recentSelect,
 } from "./list-messages.ts";
 import { type NewMessageRow, toMessageRow, toThread, toThreadRow } from "./message-rows.ts";
 import { touchThread } from "./message-writes.ts";
@@ -37,6 +38,9 @@ import { ACTORS, LANES } from "./thread-tables.ts";
 import { withLanes } from "./with-lanes.ts";
 import { insert, remove, requireNone, update } from "./writes.ts";
 import { noThread } from "./no-thread.ts";
+
+/** How often a thread that gains messages is read again to delete it. */
+const DELETE_ATTEMPTS = 20;
 
 export interface ListThreadsOptions extends PageOptions {
   filter?:
@@ -126,14 +130,33 @@ export class ThreadDomain {
   async deleteThread({ threadId }: { threadId: string }): Promise<void> {
     const id = checkId("threadId", threadId);
     const tables = [...TABLES, ...(await domainTables(this.#storage))];
-    const ofThreads = tables.filter(({ partition }) => partition === "thread_id");
+    const ofThreads = tables.filter(
+      ({ name, partition }) => partition === "thread_id" && name !== MESSAGE_STEPS.name,
+    );
     const [row] = await this.#storage.select({ table: THREADS, where: { id }, limit: 1 });
     const shared = row && tables.some(({ name }) => name === OM_RECORDS.name) ? row.resource_id : undefined;
-    await this.#storage.commit([
-      remove(THREADS, { id }),
-      ...ofThreads.map((table) => remove(table, { thread_id: id })),
-      ...(shared === undefined ? [] : await forgetSource(this.#storage, id, shared)),
-    ]);
+    for (let attempt = 1; ; attempt++) {
+      const messages = await this.#storage.select({
+        table: MESSAGES,
+        where: { thread_id: id },
+        orderBy: [{ column: "seq" }],
+        columns: ["id", "seq"],
+      });
+      const ids = messages.map((message) => message.id);
+      try {
+        await this.#storage.commit([
+          // Steps are found through their messages, so one that came meanwhile must be known.
+          requireNone(MESSAGES, { thread_id: id, seq: { gt: messages.at(-1)?.seq ?? 0 } }),
+          remove(THREADS, { id }),
+          ...(ids.length > 0 ? [remove(MESSAGE_STEPS, { message_id: { in: ids } })] : []),
+          ...ofThreads.map((table) => remove(table, { thread_id: id })),
+          ...(shared === undefined ? [] : await forgetSource(this.#storage, id, shared)),
+        ]);
+        break;
+      } catch (error) {
+        if (!AgentError.is(error, "conflict") || attempt === DELETE_ATTEMPTS) throw error;
+      }
+    }
     for (const tell of deletionListeners(this.#storage)) tell(id);
   }
 
@@ -189,14 +212,9 @@ export class ThreadDomain {
     return { messages: await assemble(this.#storage, rows) };
   }
 
-  /** The last `limit` messages of a thread, oldest first. Costs the same however long the thread is. */
+  /** The last `limit` messages of a thread, oldest first. */
   async recentMessages({ threadId, limit }: { threadId: string; limit: number }): Promise<StoredMessage[]> {
-    const rows = await this.#storage.select({
-      table: MESSAGES,
-      where: { thread_id: checkId("threadId", threadId) },
-      orderBy: [{ column: "seq", direction: "desc" }],
-      limit,
-    });
+    const rows = await this.#storage.select(recentSelect(checkId("threadId", threadId), limit));
     return assemble(this.#storage, rows.reverse());
   }
 

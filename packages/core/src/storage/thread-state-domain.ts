@@ -5,7 +5,8 @@ import { checkId } from "./check-id.ts";
 import { encodeJson } from "./row-codec.ts";
 import type { Storage, Write } from "./storage.ts";
 import { THREAD_STATE, type ThreadStateRow } from "./thread-state-table.ts";
-import { insert, update } from "./writes.ts";
+import { RUNS } from "./thread-tables.ts";
+import { insert, requireRow, update } from "./writes.ts";
 
 /** A named value of a thread. */
 export interface ThreadStateValue {
@@ -46,7 +47,7 @@ export class ThreadStateDomain {
     return new Map(rows.map((row) => [row.type, toValue(row)]));
   }
 
-  /** Stores a value. With `expectedVersion` it is a `conflict` when somebody was faster; 0 means that there is none yet. */
+  /** Stores a value. With `expectedVersion`, throws `conflict` if the version differs; 0 means that no value exists. */
   async setState(
     state: Address & { value: unknown; expectedVersion?: number | undefined },
   ): Promise<ThreadStateValue> {
@@ -58,23 +59,30 @@ export class ThreadStateDomain {
   }
 
   /**
-   * Changes a value, on top of what others did meanwhile: `change` may be called more than once. The value itself, returned
-   * as it was given, is no change.
+   * Changes the newest value: `change` may be called more than once. Returning the value it was given changes nothing. With
+   * `runId`, throws `superseded` unless that run is active: a late tool call must not change its thread.
    */
   async updateState(
-    address: Address,
+    { runId, ...address }: Address & { runId?: string },
     change: (value: JSONValue | undefined) => unknown,
   ): Promise<ThreadStateValue> {
+    const conditions = runId === undefined ? [] : [requireRow(RUNS, { id: runId, state: "running" })];
     for (let attempt = 0; ; attempt++) {
       const seen = await this.getState(address);
       const value = change(seen?.value);
       if (seen && typeof value === "object" && value === seen.value) return seen;
       const { write, stored } = this.#write({ ...address, value }, seen?.version ?? 0);
       try {
-        await this.#storage.commit([write], { key: address.threadId, id: this.#system.newId() });
+        await this.#storage.commit([...conditions, write], {
+          key: address.threadId,
+          id: this.#system.newId(),
+        });
         return stored;
       } catch (error) {
-        if (!AgentError.is(error, "conflict") || attempt >= ATTEMPTS) throw error;
+        if (!AgentError.is(error, "conflict")) throw error;
+        if (Number(error.details?.["index"]) < conditions.length)
+          throw new AgentError("superseded", `Run "${runId}" has ended, so it cannot change its thread.`);
+        if (attempt >= ATTEMPTS) throw error;
       }
     }
   }

@@ -32,7 +32,7 @@ export const ACTORS: Table<ActorRow> = {
     agent_id: "text",
     /** The number the next event gets. */
     next_seq: "integer",
-    /** The run somebody asked to abort. */
+    /** The run that should be aborted. */
     abort_run: "text",
     mailbox_count: "integer",
     mailbox_bytes: "integer",
@@ -78,7 +78,7 @@ export type MailboxRow = {
 
 /**
  * Signals that were accepted and not yet taken by a run. `due` 0 joins the run under way, or opens one where there is
- * none; 1 opens a run of its own.
+ * none; 1 opens a separate run.
  */
 export const MAILBOX: Table<MailboxRow> = {
   name: "selvedge_mailbox",
@@ -153,7 +153,7 @@ export type RunRow = {
 };
 
 /**
- * Runs on threads: what is needed to go on with one in another process. `fence` is the actor's; it stands in the
+ * Runs on threads: what another process needs to continue one. `fence` is the actor's; it is part of the
  * condition of every write of the run. `step` counts the steps that are stored.
  */
 export const RUNS: Table<RunRow> = {
@@ -215,7 +215,7 @@ export type CallRow = {
 };
 
 /**
- * The journal of tool calls that wait for somebody, or whose result waits for that of others. That a call is about to
+ * The journal of tool calls that wait for a decision, or whose result waits for that of others. That a call is about to
  * run stands in its run (`open_step`), and here only when it waited before. A row goes when its result is in the history.
  *
  *     waiting → decided → started → done

@@ -1,4 +1,6 @@
 import { scriptedModel } from "@selvedge/testing";
+import { tool, ToolLoopAgent } from "ai";
+import { z } from "zod";
 import { describe, expect, it, vi } from "vitest";
 import { Agent } from "../agent/agent.ts";
 import { AgentError } from "../errors.ts";
@@ -6,6 +8,7 @@ import { Mastra } from "../mastra/mastra.ts";
 import { InMemoryStorage } from "../storage/in-memory-storage.ts";
 import { MastraCompositeStore } from "./composite-store.ts";
 import { convertMessages } from "./convert-messages.ts";
+import { maskStreamTags } from "./mask-stream-tags.ts";
 import { ErrorCategory, ErrorDomain, MastraError } from "./mastra-error.ts";
 import { ConsoleLogger, createLogger } from "./mastra-logger.ts";
 import { ModelRouterEmbeddingModel, ModelRouterLanguageModel } from "./model-router.ts";
@@ -116,5 +119,52 @@ describe("an agent's model", () => {
     const single = new Agent({ name: "a", instructions: "", model });
     expect(await single.getModelList()).toBeNull();
     expect((await single.getLLM()).getModelId()).toBe(model.modelId);
+  });
+});
+
+it("registers an agent of the AI SDK, with its tools and settings", async () => {
+  const model = scriptedModel([{ toolCalls: [{ toolName: "weather", input: { city: "Rome" } }] }, "Sunny."]);
+  const weather = tool({
+    description: "The weather",
+    inputSchema: z.object({ city: z.string() }),
+    execute: async ({ city }) => `sunny in ${city}`,
+  });
+  const host = new Mastra({
+    agents: {
+      weather: new ToolLoopAgent({ model, instructions: "Be brief.", tools: { weather }, temperature: 0.3 }),
+    },
+  });
+  expect((await host.getAgent("weather").generate("Rome?")).text).toBe("Sunny.");
+  expect(model.calls[0]).toMatchObject({ temperature: 0.3 });
+  expect(JSON.stringify(model.calls[1]!.prompt)).toContain("sunny in Rome");
+  expect(() => new Mastra({ agents: { wrong: {} as never } })).toThrow(/agents\.wrong must be an Agent/);
+});
+
+describe("maskStreamTags", () => {
+  const masked = async (...chunks: string[]): Promise<[string, string[]]> => {
+    const seen: string[] = [];
+    let text = "";
+    async function* stream(): AsyncGenerator<string> {
+      yield* chunks;
+    }
+    const options = {
+      onStart: () => void seen.push("start"),
+      onMask: (inside: string) => void seen.push(inside),
+      onEnd: () => void seen.push("end"),
+    };
+    for await (const chunk of maskStreamTags(stream(), "think", options)) text += chunk;
+    return [text, seen];
+  };
+
+  it("removes what is inside, wherever the chunks end", async () => {
+    const text = "a <think>secret</think> b <thin c";
+    const expected = "a  b <thin c";
+    for (let size = 1; size <= text.length; size++) {
+      const chunks = text.match(new RegExp(`[^]{1,${size}}`, "g"))!;
+      const [rest, seen] = await masked(...chunks);
+      expect(rest).toBe(expected);
+      expect(seen.slice(1, -1).join("")).toBe("secret");
+      expect([seen[0], seen.at(-1)]).toEqual(["start", "end"]);
+    }
   });
 });

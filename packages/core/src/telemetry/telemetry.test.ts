@@ -71,6 +71,18 @@ describe("telemetry", () => {
     expect(spans).toEqual([]);
   });
 
+  it("adds what tracingOptions say to the settings of the run", async () => {
+    const { tracer, spans } = notingTracer();
+    const telemetry = { isEnabled: true, tracer, metadata: { a: 1, b: 2 } };
+    await agentWith(script(), { tools: { t } }).agent.generate("user-said", {
+      telemetry,
+      tracingOptions: { metadata: { b: 3 }, hideInput: true, hideOutput: true, tags: ["x"] },
+    });
+    expect(spans[0]!.attributes).toMatchObject({ "selvedge.metadata.a": 1, "selvedge.metadata.b": 3 });
+    expect(JSON.stringify(spans)).not.toContain("user-said");
+    expect(spans.length).toBeGreaterThan(0);
+  });
+
   it("names its spans by the GenAI conventions, nests and ends each", async () => {
     const { tracer, spans } = notingTracer();
     const output = await agentWith(script(), { tools: { t } }).agent.stream("user-said", {

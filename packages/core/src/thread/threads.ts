@@ -31,6 +31,8 @@ export interface JoinRequest {
   metadata?: Record<string, unknown>;
   /** A run of this process waits for it, so it does not wait for a free place among the process's runs. */
   nested: boolean;
+  /** How many of the newest messages the run will ask for: they are read with the thread. */
+  recent: number;
 }
 
 /** What this process knows about a thread without reading the store. */

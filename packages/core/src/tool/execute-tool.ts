@@ -23,15 +23,28 @@ export type ToolOutcome =
   | { kind: "error"; error: unknown }
   /** The caller must execute it. */
   | { kind: "client" }
-  | { kind: "approval"; reason?: string }
+  /** `bounds`: see `ToolPermission`. `again`: an earlier approval no longer counts. */
+  | { kind: "approval"; reason?: string; bounds?: string; again?: true }
   /** A person or a rule declined it. */
   | { kind: "denied"; reason: string }
-  | { kind: "suspended"; payload: unknown };
+  /** `resumeSchema` is JSON Schema as text, if the answer has its own. */
+  | { kind: "suspended"; payload: unknown; resumeSchema?: string };
 
 /** A call whose arguments were parsed: ready to run, or already with an outcome. */
 export type CheckedCall =
   | { call: ToolCallPayload; outcome: ToolOutcome }
   | { call: ToolCallPayload; tool: PreparedTool; input: unknown; outcome?: undefined };
+
+/** Why a call needs no further approval. */
+export interface CallAnswer {
+  resumeData?: unknown;
+  /** What the call was suspended with. */
+  suspendData?: unknown;
+  /** What bounded the call when it was approved. */
+  bounds?: string | undefined;
+  /** It was about to run when its process died, and may not have begun. */
+  isRepeated?: true;
+}
 
 export interface ToolRunContext {
   /** `undefined` if the call was not made by an agent. */
@@ -58,7 +71,7 @@ export interface ToolRunContext {
   };
   writer(call: ToolCallPayload): ToolWriter;
   /** Calls that were answered, with the answers: they need no further approval. */
-  answered: ReadonlyMap<string, { resumeData?: unknown }>;
+  answered: ReadonlyMap<string, CallAnswer>;
 }
 
 /**
@@ -105,12 +118,23 @@ function admit(
     ? { call, tool, input: input.value }
     : { call, outcome: { kind: "client" } };
   const nobodyAsks = definition.requireApproval === undefined && context.requireApproval === undefined;
-  if (nobodyAsks || context.answered.has(call.toolCallId)) return ready;
-  return permissionFor(tool, input.value, context).then(({ decision, reason }) => {
+  if (nobodyAsks) return ready;
+  const answer = context.answered.get(call.toolCallId);
+  if (answer) return answer.bounds === undefined && !answer.isRepeated ? ready : stillBound(ready, answer);
+  return permissionFor(tool, input.value, context).then((permission) => {
+    const { decision, reason } = permission;
     if (decision === "allow") return ready;
     if (decision === "deny") return { call, outcome: { kind: "denied", reason: reason ?? NOT_ALLOWED } };
-    return { call, outcome: { kind: "approval", ...(reason !== undefined && { reason }) } };
+    return { call, outcome: question(permission) };
   });
+
+  /** Asks again if what bounds the call has changed since it was approved. */
+  async function stillBound(ready: CheckedCall, { bounds }: CallAnswer): Promise<CheckedCall> {
+    const now = await ownPermission(tool, input.ok && input.value, context.requestContext);
+    if (now.bounds === undefined || now.decision === "allow" || now.bounds === bounds) return ready;
+    const reason = [bounds === undefined ? undefined : CHANGED, now.reason].filter(Boolean).join(" ");
+    return { call, outcome: { ...question({ ...now, reason }), again: true } };
+  }
 }
 
 /** Runs a checked call. The only place in the system where an agent's tool is executed. */
@@ -144,6 +168,7 @@ export async function executeTool(
 interface Suspension {
   asked: boolean;
   payload: unknown;
+  resumeSchema?: Schema | undefined;
 }
 
 /** Waits for a tool until it ends, its run is aborted, or its time is up. */
@@ -225,9 +250,10 @@ function executionOptions(
   const { toolCallId } = call;
   const messages = context.messages();
   const writer = context.writer(call);
-  const suspend = async (payload?: unknown): Promise<void> => {
+  const suspend: ToolExecutionOptions["suspend"] = async (payload, asked) => {
     suspension.asked = true;
     suspension.payload = payload;
+    suspension.resumeSchema = asked?.resumeSchema;
   };
   const options: ToolExecutionOptions = {
     requestContext,
@@ -253,6 +279,8 @@ function executionOptions(
   if (context.progress?.saved.has(toolCallId)) options.progress = context.progress.saved.get(toolCallId);
   if (context.threadState) options.threadState = context.threadState;
   if (resumeData !== undefined) options.resumeData = resumeData;
+  const suspendData = context.answered.get(toolCallId)?.suspendData;
+  if (suspendData !== undefined) options.suspendData = suspendData;
   if (agentId === undefined) return options;
   options.agent = { agentId, threadId, resourceId, toolCallId, messages, writableStream: writer, suspend };
   if (resumeData !== undefined) options.agent.resumeData = resumeData;
@@ -271,6 +299,9 @@ function toOutcome(
     return {
       kind: "suspended",
       payload: limitResult(suspension.payload, limits.toolResultBytes, tool.name),
+      ...(suspension.resumeSchema && {
+        resumeSchema: JSON.stringify(compileSchema(suspension.resumeSchema).jsonSchema),
+      }),
     };
   const { toModelOutput, onOutput } = tool.definition;
   if (tool.output || toModelOutput || onOutput)
@@ -312,6 +343,15 @@ function readInput(tool: PreparedTool, call: ToolCallPayload): ReturnType<typeof
   return { ok: false, error: inputError(message) };
 }
 
+function question({ reason, bounds }: ToolPermission): Extract<ToolOutcome, { kind: "approval" }> {
+  return {
+    kind: "approval",
+    ...(reason !== undefined && { reason }),
+    ...(bounds !== undefined && { bounds }),
+  };
+}
+
+const CHANGED = "This call was approved under other conditions, which have changed.";
 const NOT_ALLOWED = "This call is not allowed.";
 const ASK: ToolPermission = { decision: "ask" };
 const ALLOW: ToolPermission = { decision: "allow" };
@@ -330,7 +370,7 @@ async function permissionFor(
     const itself = await ownPermission(tool, input, requestContext);
     const isTooBroad = rule?.byCategory && itself.explicit && itself.decision === "ask";
     if (!rule || itself.always || isTooBroad) return itself;
-    // Whoever is asked also sees what the tool says about the call.
+    // The person who is asked also sees what the tool says about the call.
     return rule.decision === "ask" ? { ...itself, ...rule } : rule;
   } catch {
     return ASK;
@@ -338,8 +378,8 @@ async function permissionFor(
 }
 
 /** What the tool itself says about a call. If its check fails, it asks. */
-async function ownPermission(
-  { definition: { requireApproval: own } }: PreparedTool,
+export async function ownPermission(
+  { definition: { requireApproval: own } }: Pick<PreparedTool, "definition">,
   input: unknown,
   requestContext: RequestContext,
 ): Promise<ToolPermission> {

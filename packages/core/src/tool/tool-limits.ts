@@ -10,6 +10,8 @@ export interface ToolPermission {
   always?: boolean;
   /** From a tool: it asks even if a rule allows all tools of its category. */
   explicit?: boolean;
+  /** From a tool: what keeps the call within limits. An approval counts only while this is the same. */
+  bounds?: string;
   /** From a rule: it is about all tools of a category. */
   byCategory?: boolean;
 }

@@ -5,7 +5,10 @@ import type { InferInput, InferOutput, Schema } from "../schema/schema.ts";
 import { checkConvertible } from "../schema/compile-schema.ts";
 import type { Domain } from "../storage/domain.ts";
 import type { Write } from "../storage/storage.ts";
+import { defaultLogger } from "../logger.ts";
+import { warnUnknownOptions } from "../unknown-options.ts";
 import { directCall } from "./direct-call.ts";
+import { TOOL_OPTIONS } from "./tool-option-names.ts";
 import type { ToolPermission } from "./tool-limits.ts";
 import type { ToolTransform } from "./transform.ts";
 
@@ -14,7 +17,8 @@ export interface ToolCallOrigin {
   requestContext: RequestContext;
   /** The older name of `requestContext`. */
   runtimeContext: RequestContext;
-  mastra?: unknown;
+  /** The host of the agent. */
+  mastra?: any;
   threadId?: string | undefined;
   resourceId?: string | undefined;
   runId?: string | undefined;
@@ -56,10 +60,15 @@ export interface ToolExecutionOptions extends ToolCallOrigin {
   writer: ToolWriter;
   /** The older name of `writer`. */
   writableStream: ToolWriter;
-  /** Suspends the run until it is answered. Stop working after calling it. */
-  suspend(payload?: unknown): Promise<void>;
+  /**
+   * Suspends the run until it is answered. Stop working after calling it. `resumeSchema` is for this answer; default: the
+   * tool's.
+   */
+  suspend(payload?: unknown, options?: { resumeSchema?: Schema | undefined }): Promise<void>;
   /** The answer, if the call was suspended before. */
   resumeData?: any;
+  /** What `suspend()` was given, if the call was suspended before. */
+  suspendData?: any;
   /** Stays the same when the call is retried after a crash: pass it to services that accept an idempotency key. */
   idempotencyKey: string;
   /** The `Workspace` of the agent. */
@@ -162,7 +171,8 @@ export interface ToolDefinition<
   onInputDelta?(args: { toolCallId: string; inputTextDelta: string }): Awaitable<void>;
   onInputAvailable?(args: { toolCallId: string; input: unknown }): Awaitable<void>;
   onOutput?(args: { toolCallId: string; toolName: string; output: unknown }): Awaitable<void>;
-  mastra?: unknown;
+  /** The host of the agent. */
+  mastra?: any;
 }
 
 export type ToolInput<S> = S extends Schema ? InferOutput<S> : any;
@@ -225,5 +235,6 @@ export function createTool<
     throw new AgentError("invalid-argument", `A tool needs an id, got ${showValue(definition?.id)}.`);
   }
   checkConvertible(definition.inputSchema, `Tool "${definition.id}": `);
+  warnUnknownOptions(`Tool "${definition.id}"`, definition, TOOL_OPTIONS, defaultLogger);
   return new Tool(definition);
 }

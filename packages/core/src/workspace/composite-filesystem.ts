@@ -8,6 +8,8 @@ import {
   IsDirectoryError,
   PermissionError,
 } from "./workspace-errors.ts";
+import { patternsBelow } from "./file-rules.ts";
+import type { FileLines, LineRange } from "./read-lines.ts";
 import type {
   DeleteOptions,
   FileContent,
@@ -77,6 +79,14 @@ export class CompositeFilesystem implements WorkspaceFilesystem {
     return [...this.#mounts.values()].every((files) => files.readOnly);
   }
 
+  get sensitive(): readonly string[] {
+    return [...this.#mounts].flatMap(([path, files]) => patternsBelow(path, files).sensitive!);
+  }
+
+  get protect(): readonly string[] {
+    return [...this.#mounts].flatMap(([path, files]) => patternsBelow(path, files).protect!);
+  }
+
   /** The filesystems by path. */
   get mounts(): ReadonlyMap<string, WorkspaceFilesystem> {
     return this.#mounts;
@@ -110,6 +120,10 @@ export class CompositeFilesystem implements WorkspaceFilesystem {
 
   readFile(path: string, options?: ReadOptions): Promise<string | Buffer> {
     return this.#at(path, (files, rest) => files.readFile(rest, options));
+  }
+
+  readLines(path: string, range: LineRange): Promise<FileLines | undefined> {
+    return this.#at(path, async (files, rest) => files.readLines?.(rest, range));
   }
 
   writeFile(path: string, content: FileContent, options?: WriteOptions): Promise<void> {

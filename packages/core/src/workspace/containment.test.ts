@@ -1,9 +1,11 @@
 import { execFileSync } from "node:child_process";
 import {
+  closeSync,
   existsSync,
   linkSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   statSync,
@@ -15,12 +17,15 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
+import type { Tool } from "../tool/tool.ts";
 import { type Scratch, scratch } from "./__fixtures__/scratch.ts";
 import type { LocalFilesystem } from "./local-filesystem.ts";
+import { Workspace } from "./workspace.ts";
 
 /** Every operation on a path. `new` is a name below the path that does not exist. */
 const OPERATIONS: Record<string, (files: LocalFilesystem, path: string) => Promise<unknown>> = {
   readFile: (files, path) => files.readFile(path),
+  readLines: (files, path) => files.readLines(path, { offset: 1, maxBytes: 100 }),
   writeFile: (files, path) => files.writeFile(path, "changed"),
   appendFile: (files, path) => files.appendFile(path, "changed"),
   deleteFile: (files, path) => files.deleteFile(path),
@@ -234,6 +239,27 @@ describe("containment", () => {
     await expect(files.copyFile("sparse", "copy")).rejects.toMatchObject({ code: "limit-exceeded" });
     expect(process.memoryUsage().rss - before).toBeLessThan(100 * 2 ** 20);
   });
+
+  it(
+    "says that a folder has too many entries, and works on the files in it",
+    { tags: ["long"] },
+    async () => {
+      const { files, root } = scratch();
+      mkdirSync(join(root, "many"));
+      writeFileSync(join(root, "many/0"), "needle");
+      for (let index = 1; index <= 100_000; index++) closeSync(openSync(join(root, "many", `${index}`), "w"));
+      await expect(files.readdir("many")).rejects.toMatchObject({ code: "limit-exceeded" });
+      const tools = (await new Workspace({ filesystem: files }).tools()) as Record<string, Tool>;
+      const call = (name: string, context: object) =>
+        tools[`mastra_workspace_${name}`]!.execute({ context: { path: "many", ...context } });
+      await expect(call("list_files", {})).rejects.toMatchObject({ code: "limit-exceeded" });
+      await expect(call("grep", { pattern: "needle" })).rejects.toMatchObject({ code: "limit-exceeded" });
+      await files.writeFile("many/100000", "new");
+      expect(await files.readFile("many/100000", { encoding: "utf8" })).toBe("new");
+      await files.rmdir("many", { recursive: true });
+      expect(existsSync(join(root, "many"))).toBe(false);
+    },
+  );
 
   it("never deletes or moves its root", async () => {
     const { files, root } = scratch();

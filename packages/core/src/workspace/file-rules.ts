@@ -17,11 +17,19 @@ const SENSITIVE = [".env", ".env.*", "*.pem", "*.key", "id_rsa", "id_ed25519", "
 const NOT_SENSITIVE = [".env.example"];
 const PROTECTED = ["**/.git/**", "**/.git", "**/.selvedge/**", "**/.selvedge"];
 
+/** Globs of files that the tools treat with care. A glob without a slash is about names, at any depth. */
+export interface FilePatterns {
+  /** Files that the tools read only after approval. Default: `.env`, `*.pem` and other secrets. */
+  readonly sensitive?: readonly string[] | undefined;
+  /** Files that the tools cannot change. Default: `.git` and `.selvedge`. */
+  readonly protect?: readonly string[] | undefined;
+}
+
 /** Tests paths against the patterns of secret and protected files. */
-export async function fileRules(
-  sensitive: readonly string[] = SENSITIVE,
-  protect: readonly string[] = PROTECTED,
-): Promise<FileRules> {
+export async function fileRules({
+  sensitive = SENSITIVE,
+  protect = PROTECTED,
+}: FilePatterns = {}): Promise<FileRules> {
   const [isSecret, isExample, isProtected, mayBeSecret] = await Promise.all([
     globber(sensitive, true),
     globber(NOT_SENSITIVE, true),
@@ -36,6 +44,13 @@ export async function fileRules(
   };
 }
 
+/** The patterns of a filesystem that is a part of another one, at a path. */
+export function patternsBelow(path: string, { sensitive, protect }: FilePatterns): Required<FilePatterns> {
+  const below = (globs: readonly string[]): string[] =>
+    globs.map((glob) => (glob.includes("/") ? `${path}/${glob}` : `${path}/**/${glob}`));
+  return { sensitive: below(sensitive ?? SENSITIVE), protect: below(protect ?? PROTECTED) };
+}
+
 /** Refuses a path that cannot be changed, also if it leads to one through links. */
 export async function requireUnprotected(
   { isProtected }: FileRules,
@@ -43,7 +58,10 @@ export async function requireUnprotected(
   path: string,
 ): Promise<void> {
   if (isProtected(normalize(path)) || isProtected(await pathWithoutLinks(files, path)))
-    throw new PermissionError(path, "file tools cannot change files of Git or Selvedge.");
+    throw new PermissionError(
+      path,
+      "file tools cannot change protected files, such as those of Git and Selvedge.",
+    );
 }
 
 /** One quick test for the last names of all patterns: searches ask for every file. */

@@ -72,7 +72,7 @@ export async function grepFiles(
   const { contextLines = 0, maxCount = MAX_MATCHES, path = ".", includeHidden = false } = input;
   const pattern = new SafePattern(toPattern(input), isThread);
   const needle = Buffer.from(requiredText(input) ?? "");
-  const { isSensitive } = await fileRules(sensitive);
+  const { isSensitive } = await fileRules({ sensitive });
   let part: GrepPart = { matches: [], searched: 0, skipped: 0 };
   let found = 0;
   let stopped: string | undefined;

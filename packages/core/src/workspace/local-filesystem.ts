@@ -4,7 +4,9 @@ import { realSystem, type System } from "../system.ts";
 import { containment, isDirectory } from "./contained/directory.ts";
 import { FileTree, hashFile, type OpenFile, type TreeEntry } from "./contained/file-tree.ts";
 import { fileIdentity } from "./file-identity.ts";
+import type { FilePatterns } from "./file-rules.ts";
 import { KeyedLock } from "./keyed-lock.ts";
+import { type FileLines, type LineRange, readLines } from "./read-lines.ts";
 import {
   DirectoryNotFoundError,
   FileLimitError,
@@ -27,12 +29,13 @@ import type {
 } from "./workspace-filesystem.ts";
 
 const READ_BYTES = 10 * 1024 * 1024;
+const READ_LINES_BYTES = 100 * 1024 * 1024;
 const WRITE_BYTES = 10 * 1024 * 1024;
 const LIST_ENTRIES = 100_000;
 const LIST_DEPTH = 64;
 const LOCK_MS = 30_000;
 
-export interface LocalFilesystemOptions {
+export interface LocalFilesystemOptions extends FilePatterns {
   id?: string;
   /** The root. Relative paths count from the current directory. */
   basePath: string;
@@ -55,6 +58,8 @@ export class LocalFilesystem implements WorkspaceFilesystem {
   readonly provider = "local";
   readonly readOnly: boolean;
   readonly basePath: string;
+  readonly sensitive: readonly string[] | undefined;
+  readonly protect: readonly string[] | undefined;
   readonly #options: LocalFilesystemOptions;
   readonly #tree: FileTree;
   readonly #locks: KeyedLock;
@@ -79,6 +84,8 @@ export class LocalFilesystem implements WorkspaceFilesystem {
     this.id = options.id ?? `local-filesystem-${system.newId()}`;
     this.#locks = new KeyedLock(system);
     this.readOnly = readOnly;
+    this.sensitive = options.sensitive;
+    this.protect = options.protect;
     this.basePath = resolve(basePath);
     this.#allowedPaths = contained ? allowedPaths : ["/"];
     this.#tree = new FileTree([this.basePath, ...this.#allowedPaths], system);
@@ -137,6 +144,17 @@ export class LocalFilesystem implements WorkspaceFilesystem {
       // A file that grows meanwhile is cut at the limit, too.
       const bytes = await file.read(0, Math.min(READ_BYTES, file.size + 1));
       return options.encoding ? bytes.toString(options.encoding) : bytes;
+    });
+  }
+
+  async readLines(path: string, range: LineRange): Promise<FileLines> {
+    return this.#reading(path, async (file) => {
+      if (file.size > READ_LINES_BYTES)
+        throw new FileLimitError(
+          path,
+          `it has ${count(file.size)} bytes; lines can be read of files up to ${count(READ_LINES_BYTES)} bytes.`,
+        );
+      return readLines(file, range);
     });
   }
 

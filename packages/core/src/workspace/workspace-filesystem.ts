@@ -1,3 +1,6 @@
+import type { FilePatterns } from "./file-rules.ts";
+import type { FileLines, LineRange } from "./read-lines.ts";
+
 /** The states of a provider: a filesystem or a sandbox. */
 export type ProviderStatus =
   | "pending"
@@ -72,7 +75,7 @@ export interface ScanRoots {
 }
 
 /** Files as an agent sees them. Implement it for another place to keep files; `testFilesystem` is its test suite. */
-export interface WorkspaceFilesystem {
+export interface WorkspaceFilesystem extends FilePatterns {
   readonly id: string;
   readonly name: string;
   readonly provider: string;
@@ -84,6 +87,8 @@ export interface WorkspaceFilesystem {
   /** Text for the system message. */
   getInstructions(): string;
   readFile(path: string, options?: ReadOptions): Promise<string | Buffer>;
+  /** Some lines of a file that `readFile` refuses because of its size. `undefined` if that is not possible. */
+  readLines?(path: string, range: LineRange): Promise<FileLines | undefined>;
   writeFile(path: string, content: FileContent, options?: WriteOptions): Promise<void>;
   appendFile(path: string, content: FileContent): Promise<void>;
   deleteFile(path: string, options?: DeleteOptions): Promise<void>;

@@ -121,6 +121,8 @@ export interface WorkspaceToolsSource {
   files: WorkspaceFilesystem | undefined;
   sandbox: WorkspaceSandbox | undefined;
   processes: BackgroundProcesses;
+  /** Identifies the workspace of a process in the store. */
+  processPlace(): Promise<string>;
   search: WorkspaceSearch | undefined;
   /** Absent without skills. */
   skills: WorkspaceSkills | undefined;
@@ -140,7 +142,7 @@ export async function workspaceTools(
   const context = { requestContext, workspace: given.workspace };
   const isEnabled = (tool: WorkspaceTool) =>
     decide(optionsOf(config, tool).enabled ?? config.enabled ?? true, context, false);
-  const rules = await fileRules();
+  const rules = await fileRules(files);
   const exposed: Record<string, Tool> = {};
   const canAsk =
     given.allowedPaths !== undefined &&
@@ -210,6 +212,7 @@ function expose(
       decide(own.requireReadBeforeWrite ?? false, { ...context, args: { ...args } }, true),
     maxOutputTokens: own.maxOutputTokens ?? tool.maxOutputTokens,
     workspace,
+    processPlace: source.processPlace,
     sandbox,
     processes,
     background: own.backgroundProcesses ?? {},
@@ -221,7 +224,7 @@ function expose(
     idempotent: tool.idempotent,
     category: tool.category,
     requireApproval: async (args: Record<string, unknown>): Promise<boolean | ToolPermission> => {
-      const itself = await asksItself(tool, args, { files, sandbox }, rules);
+      const itself = await asksItself(tool, args, { files, sandbox, allowedPaths }, rules);
       const said = typeof itself === "object" ? itself : undefined;
       if (asks === undefined || said?.always) return itself;
       const decision = (await decide(asks, { ...context, args }, true)) ? "ask" : "allow";
@@ -249,10 +252,10 @@ function expose(
 async function asksItself(
   tool: WorkspaceTool,
   args: Record<string, unknown>,
-  { files, sandbox }: Pick<WorkspaceToolsSource, "files" | "sandbox">,
+  { files, sandbox, allowedPaths }: Pick<WorkspaceToolsSource, "files" | "sandbox" | "allowedPaths">,
   rules: FileRules,
 ): Promise<boolean | ToolPermission> {
-  const said = (await tool.asks?.(args, rules, sandbox)) ?? false;
+  const said = (await tool.asks?.(args, rules, sandbox, allowedPaths)) ?? false;
   if (!tool.asks || said || !files || typeof args["path"] !== "string") return said;
   // A path that cannot be reached is refused when the tool runs.
   const path = await pathWithoutLinks(files, args["path"]).catch(() => "");

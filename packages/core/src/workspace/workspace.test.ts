@@ -33,6 +33,12 @@ function scene({ files: fileOptions, ...options }: Options = {}): Scratch & {
   };
 }
 
+it("refuses lsp, which does not exist yet", () => {
+  const { files } = scratch();
+  const options = { filesystem: files, lsp: true };
+  expect(() => new Workspace(options)).toThrow("A workspace has no language servers yet.");
+});
+
 describe("the tools of a workspace", () => {
   it("write, read, edit and delete files", async () => {
     const { call, root } = scene();

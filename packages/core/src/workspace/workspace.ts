@@ -13,6 +13,7 @@ import { OpenRoots } from "./open-roots.ts";
 import { KeyedLock } from "./keyed-lock.ts";
 import { BackgroundProcesses } from "./sandbox/background-processes.ts";
 import { describeIsolation } from "./sandbox/local-sandbox.ts";
+import { killListed, listProcesses, processPlace, type WorkspaceProcess } from "./sandbox/list-processes.ts";
 import { PROCESS_DOMAIN } from "./sandbox/process-domain.ts";
 import { ResolvedSandboxes, type SandboxResolver } from "./sandbox/resolved-sandboxes.ts";
 import type { SandboxInfo, WorkspaceSandbox } from "./sandbox/workspace-sandbox.ts";
@@ -26,6 +27,7 @@ import { type InlineSkill } from "./skills/skill.ts";
 import { skillListing } from "./skills/skill-listing.ts";
 import { SkillConfig, type WorkspaceSkillOptions } from "./skills/skill-config.ts";
 import type { WorkspaceSkills } from "./skills/workspace-skills.ts";
+import { filesWithTimeLimit, withTimeLimit } from "./with-time-limit.ts";
 import { SearchNotAvailableError } from "./workspace-errors.ts";
 import type { FilesystemInfo, WorkspaceFilesystem } from "./workspace-filesystem.ts";
 import { workspaceTools, type WorkspaceToolsConfig } from "./workspace-tools.ts";
@@ -55,10 +57,14 @@ export interface WorkspaceOptions extends WorkspaceSearchOptions, WorkspaceSkill
   instructions?: {
     /** What the system message says about a sandbox that a function returns. Default: `"placeholder"`. */
     dynamicSandbox?: "placeholder" | "resolve" | ((context: { requestContext: RequestContext }) => string);
+    /** Also name the root and the working directory by their paths on this machine. Default: false. */
+    exposePaths?: boolean;
   };
   /** Several filesystems by path, instead of one. */
   mounts?: Record<string, WorkspaceFilesystem>;
   onMount?: OnMount;
+  /** Milliseconds for one operation of a filesystem, and for the start of a sandbox. Default: no limit. */
+  operationTimeout?: number;
   tools?: WorkspaceToolsConfig;
   /** A browser for the agents of this workspace. It is closed with the workspace. */
   browser?: MastraBrowser;
@@ -117,6 +123,8 @@ export class Workspace {
   readonly #sandboxes: ResolvedSandboxes | undefined;
   readonly #processes = new BackgroundProcesses();
   readonly #instructions: NonNullable<WorkspaceOptions["instructions"]>;
+  readonly #operationTimeout: number | undefined;
+  readonly #limited = new WeakMap<WorkspaceFilesystem, WorkspaceFilesystem>();
   readonly #search: SearchConfig;
   readonly #skills: SkillConfig;
   readonly #system: System;
@@ -134,6 +142,11 @@ export class Workspace {
   constructor(options: WorkspaceOptions) {
     const { mounts, onMount, sandbox, tools = {}, instructions = {} } = options ?? {};
     const { system = realSystem, logger = defaultLogger } = options ?? {};
+    if ((options as { lsp?: unknown } | undefined)?.lsp)
+      throw new AgentError(
+        "not-supported",
+        "A workspace has no language servers yet. Leave out lsp, and run a type checker with execute_command.",
+      );
     if (mounts && options.filesystem)
       throw new AgentError("invalid-argument", "Pass either filesystem or mounts to a workspace, not both.");
     if (mounts && typeof sandbox === "function")
@@ -150,6 +163,13 @@ export class Workspace {
         `A workspace needs a filesystem, such as new LocalFilesystem({ basePath }), a sandbox, search or skills, but got ${showValue(filesystem)}.`,
       );
     }
+    const { operationTimeout } = options;
+    if (operationTimeout !== undefined && !(operationTimeout > 0))
+      throw new AgentError(
+        "invalid-argument",
+        `operationTimeout must be a positive number of milliseconds, but got ${showValue(operationTimeout)}.`,
+      );
+    this.#operationTimeout = operationTimeout;
     this.#instructions = instructions;
     this.#sandboxes = sandbox && new ResolvedSandboxes(sandbox, options.sandboxCacheKey);
     this.#system = system;
@@ -218,6 +238,17 @@ export class Workspace {
     return this.#filesystem !== undefined;
   }
 
+  /** The filesystem with `operationTimeout`, for tools and other users. The same for the same filesystem. */
+  #inTime<Files extends WorkspaceFilesystem | undefined>(files: Files): Files | WorkspaceFilesystem {
+    if (!files || this.#operationTimeout === undefined) return files;
+    let limited = this.#limited.get(files);
+    if (!limited) {
+      limited = filesWithTimeLimit(files, this.#operationTimeout, this.#system);
+      this.#limited.set(files, limited);
+    }
+    return limited;
+  }
+
   async resolveFilesystem(context: WorkspaceContext = {}): Promise<WorkspaceFilesystem | undefined> {
     if (typeof this.#filesystem !== "function") return this.#filesystem;
     const files = await this.#filesystem({ requestContext: context.requestContext ?? new RequestContext() });
@@ -235,8 +266,8 @@ export class Workspace {
   async #start(): Promise<void> {
     this.#status = "initializing";
     try {
-      await this.filesystem?.init?.();
-      await this.sandbox?.start?.();
+      await this.#inTime(this.filesystem)?.init?.();
+      await this.#startSandbox();
       if (typeof this.#filesystem !== "function") await this.#search.of(this.#filesystem)?.refresh();
       this.#status = "ready";
     } catch (error) {
@@ -245,11 +276,18 @@ export class Workspace {
     }
   }
 
+  async #startSandbox(): Promise<void> {
+    const starting = this.sandbox?.start?.();
+    if (!starting || this.#operationTimeout === undefined) return starting;
+    await withTimeLimit(starting, this.#operationTimeout, `${this.sandbox!.name}.start`, this.#system);
+  }
+
   /** Ends all processes. Files keep working, and the next command starts the sandbox again. */
   async stop(): Promise<void> {
     await this.browser?.close();
     await this.#processes.killAll();
     await this.sandbox?.stop?.();
+    if (this.#status === "ready") this.#status = "paused";
   }
 
   /** Ends all processes and releases the filesystem. Never deletes files. */
@@ -303,11 +341,35 @@ export class Workspace {
     return undone;
   }
 
+  /** The background processes that threads started in this workspace, newest first: at most 100. */
+  async listProcesses(
+    which: { threadId?: string; requestContext?: RequestContext } = {},
+  ): Promise<WorkspaceProcess[]> {
+    const { threadId } = which;
+    const place = await this.#processPlace(which);
+    return listProcesses(this.#requireStorage(), this.#processes, { place, threadId });
+  }
+
+  /** Ends a background process that this process started. */
+  async killProcess(which: {
+    threadId: string;
+    pid: string;
+    requestContext?: RequestContext;
+  }): Promise<WorkspaceProcess> {
+    const place = await this.#processPlace(which);
+    return killListed(this.#requireStorage(), this.#processes, { ...which, place });
+  }
+
+  async #processPlace(context: WorkspaceContext): Promise<string> {
+    const id = this.#storedId;
+    return processPlace(id, id ? this.sandbox : await this.resolveSandbox(context));
+  }
+
   /** The files of a request for callers other than the tools. `secrets` lets them read those that the tools ask for. */
   async guardedFiles(context: WorkspaceContext & { secrets?: boolean } = {}): Promise<GuardedFiles> {
     const files = await this.#requireFiles(context);
-    return new GuardedFiles(files, {
-      rules: await fileRules(),
+    return new GuardedFiles(this.#inTime(files), {
+      rules: await fileRules(files),
       secrets: context.secrets ?? false,
       change: async (path, work) => {
         const result = await this.#locks.run(await fileIdentity(files, path), LOCK_MS, work);
@@ -326,6 +388,14 @@ export class Workspace {
     );
   }
 
+  #requireStorage(): Storage {
+    if (this.#storage) return this.#storage;
+    throw new AgentError(
+      "storage-required",
+      `Workspace "${this.id}" has no store. Pass it to an agent with memory or to a Mastra with storage, or call workspace.useStorage(storage).`,
+    );
+  }
+
   async #stored({ requestContext, allowedPaths }: ChangeFilter): Promise<{
     store: WorkspaceStore;
     root: string;
@@ -333,16 +403,11 @@ export class Workspace {
     /** Without what a session was given. */
     own: WorkspaceFilesystem;
   }> {
-    if (!this.#storage) {
-      throw new AgentError(
-        "storage-required",
-        `Workspace "${this.id}" has no store. Pass it to an agent with memory or to a Mastra with storage, or call workspace.useStorage(storage).`,
-      );
-    }
+    const storage = this.#requireStorage();
     const own = await this.#requireFiles(requestContext ? { requestContext } : {});
     const files = (allowedPaths && own.withAllowedPaths?.(allowedPaths)) ?? own;
     const { root } = await fileKey(this.#storedId, files, ".");
-    return { store: await this.#storage.domain(WORKSPACE_DOMAIN), root, files, own };
+    return { store: await storage.domain(WORKSPACE_DOMAIN), root, files, own };
   }
 
   /** Adds a text to the index, or replaces it. No file is written. */
@@ -372,15 +437,17 @@ export class Workspace {
   async tools(context: WorkspaceContext = {}): Promise<ToolsInput> {
     const requestContext = requestOf(context);
     this.#lastAccessedAt = new Date(this.#system.now());
+    if (this.#status === "paused") this.#status = "ready";
     const files = await this.resolveFilesystem({ requestContext });
     return workspaceTools(
       {
         workspace: this,
         id: this.#storedId,
-        files,
+        files: this.#inTime(files),
         allowedPaths: context.allowedPaths,
         sandbox: await this.resolveSandbox({ requestContext }),
         processes: this.#processes,
+        processPlace: () => this.#processPlace(context),
         search: this.#search.of(files),
         skills: await this.resolveSkills(context),
         config: this.#tools,
@@ -393,9 +460,9 @@ export class Workspace {
   }
 
   async getInfo(
-    context: WorkspaceContext & { resolveDynamicProviders?: boolean } = {},
+    context: WorkspaceContext & { resolveDynamicProviders?: boolean; includeFileCount?: boolean } = {},
   ): Promise<WorkspaceInfo> {
-    const { resolveDynamicProviders = true } = context;
+    const { resolveDynamicProviders = true, includeFileCount = false } = context;
     const resolve = resolveDynamicProviders || this.filesystem !== undefined;
     const filesystem = resolve ? await this.resolveFilesystem(context) : undefined;
     const sandbox = resolveDynamicProviders ? await this.resolveSandbox(context) : this.sandbox;
@@ -405,13 +472,18 @@ export class Workspace {
       status: this.#status,
       createdAt: this.createdAt,
       lastAccessedAt: this.#lastAccessedAt,
-      ...(filesystem && { filesystem: filesystem.getInfo() }),
+      ...(filesystem && {
+        filesystem: {
+          ...filesystem.getInfo(),
+          ...(includeFileCount && { totalFiles: await countFiles(this.#inTime(filesystem)!) }),
+        },
+      }),
       ...(sandbox && { sandbox: await sandbox.getInfo() }),
     };
   }
 
   /** Text for the system message, without anything that must be detected first. The same for the same configuration. */
-  getInstructions(): string {
+  getInstructions(_context: WorkspaceContext = {}): string {
     return this.#text(this.sandbox?.getInstructions());
   }
 
@@ -425,7 +497,9 @@ export class Workspace {
   #text(commands: string | undefined): string {
     const files = this.filesystem?.getInstructions() ?? "Files: paths are relative to the workspace root.";
     const known = commands ?? (this.#sandboxes && DYNAMIC_SANDBOX);
-    return [this.#filesystem && files, known].filter(Boolean).join("\n");
+    const root = this.#instructions.exposePaths && this.filesystem?.getInfo()["basePath"];
+    const place = typeof root === "string" ? ` The root is ${root}.` : "";
+    return [this.#filesystem && files + place, known].filter(Boolean).join("\n");
   }
 
   async #commandText(requestContext: RequestContext): Promise<string | undefined> {
@@ -434,14 +508,37 @@ export class Workspace {
     const resolve = this.sandbox !== undefined || dynamicSandbox === "resolve";
     const sandbox = resolve ? await this.resolveSandbox({ requestContext }) : undefined;
     if (!sandbox) return undefined;
-    const { isolation, network = false } = await sandbox.getInfo();
-    return `${sandbox.getInstructions()} ${describeIsolation(isolation, network)}`;
+    const { isolation, network = false, workingDirectory } = await sandbox.getInfo();
+    const place = this.#instructions.exposePaths && workingDirectory;
+    return [
+      sandbox.getInstructions(),
+      place && `The working directory is ${place}.`,
+      describeIsolation(isolation, network),
+    ]
+      .filter(Boolean)
+      .join(" ");
   }
 
   async #requireSearch(context: WorkspaceContext): Promise<WorkspaceSearch> {
     const search = this.#search.of(await this.resolveFilesystem(context));
     if (!search) throw new SearchNotAvailableError(undefined, undefined);
     return search;
+  }
+}
+
+/** The tools of a workspace by the names that the model sees. */
+export function createWorkspaceTools(workspace: Workspace, context?: WorkspaceContext): Promise<ToolsInput> {
+  return workspace.tools(context);
+}
+
+/** Undefined if there are too many to list. */
+async function countFiles(files: WorkspaceFilesystem): Promise<number | undefined> {
+  try {
+    const entries = await files.readdir(".", { recursive: true });
+    return entries.filter(({ type }) => type === "file").length;
+  } catch (error) {
+    if (AgentError.is(error, "limit-exceeded")) return undefined;
+    throw error;
   }
 }
 

@@ -1,3 +1,4 @@
+import { type OptionNames, warnUnknownOptions } from "@selvedge/core/guards";
 import { AgentError, type Logger, realSystem, type System } from "@selvedge/core";
 import type { Tool, ToolsetsInput } from "@selvedge/core/tools";
 import type { Root } from "@modelcontextprotocol/client";
@@ -27,6 +28,14 @@ export interface MCPClientOptions {
   system?: System;
 }
 
+const CLIENT_OPTIONS: OptionNames<Required<MCPClientOptions>> = {
+  id: true,
+  servers: true,
+  timeout: true,
+  logger: true,
+  system: true,
+};
+
 /** Tools of several MCP servers. Connects on first use; one failing server does not affect the others. */
 export class MCPClient {
   readonly id: string;
@@ -44,7 +53,9 @@ export class MCPClient {
   #errors: Record<string, string> = {};
   #disconnecting: Promise<void> | undefined;
 
-  constructor({ id, servers, timeout = DEFAULT_TIMEOUT_MS, logger, system }: MCPClientOptions) {
+  constructor(options: MCPClientOptions) {
+    const { id, servers, timeout = DEFAULT_TIMEOUT_MS, logger, system } = options;
+    warnUnknownOptions("new MCPClient()", options, CLIENT_OPTIONS, logger ?? consoleLogger);
     const definitions = Object.fromEntries(
       Object.entries(servers ?? {}).map(([name, given]) => [name, readDefinition(name, given)]),
     );

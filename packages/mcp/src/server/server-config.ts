@@ -74,7 +74,7 @@ export type CompleteArgument = (
 /** The part of a workflow that a tool needs. */
 export interface WorkflowLike {
   id?: string;
-  description?: string;
+  description?: string | undefined;
   inputSchema?: unknown;
   createRun?(...args: unknown[]): unknown;
   createRunAsync?(...args: unknown[]): unknown;

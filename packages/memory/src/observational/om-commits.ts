@@ -69,7 +69,7 @@ export class OmCommits implements CommitContribution {
   }
 
   /** Sums that were computed again leave messages out of the prompt: the store must know before the model does. */
-  async storeLeftOut(journal: MemoryJournal): Promise<void> {
+  async storeLeftOut(journal: Pick<MemoryJournal, "announce">): Promise<void> {
     const { part, address } = this.#view;
     if (!this.#isRecounted || part.omitted_count === 0) return;
     const where = { thread_id: omKeyOf(address), source: omPartOf(address) };
@@ -225,7 +225,10 @@ export class OmCommits implements CommitContribution {
   }
 
   /** Stores what the run does for the memory. Returns false if a condition does not hold. */
-  async announce(journal: MemoryJournal, { chunks, writes, change, apply }: Announcement): Promise<boolean> {
+  async announce(
+    journal: Pick<MemoryJournal, "announce">,
+    { chunks, writes, change, apply }: Announcement,
+  ): Promise<boolean> {
     let isApplied = false;
     const announced = {
       first: writes[0]!,

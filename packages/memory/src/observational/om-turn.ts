@@ -30,7 +30,7 @@ export interface OmTurnOptions extends OmViewOptions {
   lastMessages: number;
   agentId: string;
   /** Absent for a read-only run. */
-  journal: MemoryJournal | undefined;
+  journal: Pick<MemoryJournal, "contribute" | "announce"> | undefined;
   /** There is a job. */
   onJob(): void;
 }

@@ -14,6 +14,9 @@ const ANSWER_MS = 60_000;
 const AWAY_MS = 30_000;
 const PAUSES_MS: readonly number[] = [0, 50, 100, 200, 400, 800, 1_600];
 const MAX_PREPARED = 500;
+const COMMIT = "COMMIT";
+/** If BEGIN itself failed, the statements after it, which were already sent, would take effect one by one. */
+const ONLY_READ = "SET default_transaction_read_only TO on";
 
 /** A transaction that had no effect, and which of its statements is the reason. */
 export class Refused extends Error {
@@ -39,7 +42,8 @@ export class Connections {
   readonly #settings: StoreSettings;
   readonly #system: System;
   readonly #pool: pg.Pool;
-  readonly #begin: string;
+  readonly #opening: readonly Statement[];
+  readonly #closing: readonly Statement[];
   readonly #names = new Map<string, string>();
   #wasOpen = false;
   #isClosing = false;
@@ -54,7 +58,12 @@ export class Connections {
         : `SET LOCAL synchronous_commit TO ${durability === "power-safe" ? "on" : "off"}; `;
     // Between two round trips, a process that stands still would keep its locks.
     const idle = pipeline ? "" : "SET LOCAL idle_in_transaction_session_timeout TO 10000; ";
-    this.#begin = `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; ${synchronous}${idle}`;
+    const begin = { text: `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; ${synchronous}${idle}` };
+    const commit = { text: COMMIT };
+    // A connection of the caller's pool is as it was afterwards.
+    const guards = pipeline && isPool(pool);
+    this.#opening = guards ? [{ text: ONLY_READ }, begin] : [begin];
+    this.#closing = guards ? [commit, { text: "RESET default_transaction_read_only" }] : [commit];
     this.#pool = isPool(pool)
       ? pool
       : new pg.Pool({
@@ -65,8 +74,7 @@ export class Connections {
           allowExitOnIdle: true,
           ...pool,
           pipeline,
-          // If BEGIN itself failed, the statements after it would take effect one by one.
-          ...(pipeline && { onConnect: (client) => client.query("SET default_transaction_read_only TO on") }),
+          ...(pipeline && { onConnect: (client) => client.query(ONLY_READ) }),
         });
     // A connection that breaks while idle leaves the pool. Without a listener it would end the process.
     if (settings.isOwnPool) this.#pool.on("error", () => {});
@@ -128,20 +136,24 @@ export class Connections {
   }
 
   async #transaction(client: pg.PoolClient, statements: readonly Statement[]): Promise<pg.QueryResult[]> {
-    const sent = await this.#send(client, [{ text: this.#begin }, ...statements, { text: "COMMIT" }]);
+    const first = this.#opening.length;
+    const sent = await this.#send(client, [...this.#opening, ...statements, ...this.#closing]);
     const answers = await Promise.allSettled(sent);
-    const index = answers.findIndex(({ status }) => status === "rejected");
+    const committed = first + statements.length;
+    const index = answers.findIndex(({ status }, at) => status === "rejected" && at <= committed);
     const failed = answers[index];
     if (failed?.status === "rejected") {
       const { reason } = failed as { reason: unknown };
-      const wasEnding = index === statements.length + 1;
+      const wasEnding = index === committed;
       const hadNoEffect = wasEnding
         ? isFromServer(reason) && reason.severity === "ERROR"
         : isFromServer(reason) || !this.#settings.pipeline;
       // If the server ended during COMMIT, or did not reply, the commit may have taken effect.
-      throw hadNoEffect ? new Refused(reason, index - 1) : reason;
+      throw hadNoEffect ? new Refused(reason, index - first) : reason;
     }
-    return answers.slice(1, -1).map((answer) => (answer as PromiseFulfilledResult<pg.QueryResult>).value);
+    return answers
+      .slice(first, committed)
+      .map((answer) => (answer as PromiseFulfilledResult<pg.QueryResult>).value);
   }
 
   /** Statements with a name are parsed once per connection. */
@@ -220,7 +232,7 @@ async function oneByOne(
     try {
       await answer;
     } catch {
-      if (statements.at(-1)!.text === "COMMIT") await client.query("ROLLBACK").catch(() => {});
+      if (statements.at(-1)!.text === COMMIT) await client.query("ROLLBACK").catch(() => {});
       break;
     }
   }

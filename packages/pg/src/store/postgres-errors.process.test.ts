@@ -1,10 +1,18 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { insert, MESSAGES, realSystem, RESOURCES, type Storage } from "@selvedge/core/storage";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type PostgresServer, startPostgres } from "../__fixtures__/embedded-server.ts";
+import { serverUser } from "../__fixtures__/postgres-server.ts";
 import { PostgresStore } from "./postgres-store.ts";
 import type { PostgresStoreOptions } from "./store-options.ts";
 
+const run = promisify(execFile);
 const found = await startPostgres(["-c", "max_connections=12"]);
 if ("missing" in found) console.warn(`skipped: errors of PostgreSQL: ${found.missing}`);
 const { connectionString, stop } = found as PostgresServer;
@@ -13,6 +21,33 @@ function as(user: string, password: string, database = "postgres"): PostgresStor
   const url = new URL(connectionString);
   Object.assign(url, { username: user, password, pathname: `/${database}` });
   return { connectionString: url.href };
+}
+
+/** A real disk of a few megabytes that the server can use, or why there is none. */
+async function smallDisk(): Promise<{ folder: string; remove(): Promise<void> } | { missing: string }> {
+  const owner = serverUser();
+  if (!owner || process.platform !== "linux") return { missing: "only root can mount a small disk" };
+  const folder = await mkdtemp(join(tmpdir(), "selvedge-disk-"));
+  try {
+    await run("mount", [
+      "-t",
+      "tmpfs",
+      "-o",
+      `size=16m,mode=700,uid=${owner.uid},gid=${owner.gid}`,
+      "tmpfs",
+      folder,
+    ]);
+  } catch {
+    await rm(folder, { recursive: true });
+    return { missing: "a small disk cannot be mounted here" };
+  }
+  return {
+    folder,
+    remove: async () => {
+      await run("umount", [folder]);
+      await rm(folder, { recursive: true });
+    },
+  };
 }
 
 describe.skipIf("missing" in found)("PostgresStore", () => {
@@ -48,6 +83,39 @@ describe.skipIf("missing" in found)("PostgresStore", () => {
     );
   });
 
+  it("says that the server does not support SSL", async () => {
+    expect(await errorOf({ connectionString, ssl: true })).toMatch(
+      /Turn SSL on in the server, or leave out ssl/,
+    );
+  });
+
+  it("says that something else than PostgreSQL answers", async () => {
+    const other = createServer((socket) => {
+      socket.on("error", () => {}).once("data", () => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
+    });
+    await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+    const { port } = other.address() as AddressInfo;
+    const error = await errorOf({ host: "127.0.0.1", port, user: "a", password: "secret" });
+    expect(error).toMatch(/Check that a PostgreSQL server is at this address/);
+    other.close();
+  });
+
+  it("says that a server does not respond", async () => {
+    const silent = createServer();
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    const { port } = silent.address() as AddressInfo;
+    const pool = new pg.Pool({
+      host: "127.0.0.1",
+      port,
+      user: "a",
+      connectionTimeoutMillis: 50,
+      pipeline: true,
+    });
+    const error = await errorOf({ pool, max: undefined as never });
+    expect(error).toMatch(/did not respond in time\. Check the address and the firewall/);
+    silent.close();
+  });
+
   it("says that there is no such host", async () => {
     expect(await errorOf({ host: "nowhere.invalid", user: "a", password: "secret" })).toMatch(
       /Check the address/,
@@ -62,6 +130,28 @@ describe.skipIf("missing" in found)("PostgresStore", () => {
 
   it("says that there is no such database", async () => {
     expect(await errorOf(as("guest", "guest", "nowhere"))).toMatch(/no such database\. Create it/);
+  });
+
+  it("refuses a database that lacks characters, and leaves nothing behind", async () => {
+    await admin.query(
+      "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'",
+    );
+    const latin = as("postgres", "postgres", "latin");
+    expect(await errorOf({ ...latin, schemaName: "mine" })).toMatch(/Create one with ENCODING 'UTF8'/);
+    const client = new pg.Client(latin);
+    await client.connect();
+    const { rows } = await client.query("SELECT nspname FROM pg_namespace WHERE nspname = 'mine'");
+    await client.end();
+    expect(rows).toEqual([]);
+  });
+
+  it("says that the schema has something else in it", async () => {
+    await admin.query("CREATE SCHEMA taken CREATE VIEW selvedge_threads AS SELECT 1 AS id");
+    expect(await errorOf({ connectionString, schemaName: "taken" })).toMatch(
+      /something else has the name of a table\. Pass an empty schema as schemaName/,
+    );
+    const { rows } = await admin.query("SELECT tablename FROM pg_tables WHERE schemaname = 'taken'");
+    expect(rows).toEqual([]);
   });
 
   it("says which right is missing, and leaves nothing behind", async () => {
@@ -108,6 +198,46 @@ describe.skipIf("missing" in found)("PostgresStore", () => {
     expect(await errorOf({ connectionString, schemaName, system }, use)).toMatch(
       /it is read-only, such as a standby\. Use the address of the primary/,
     );
+  });
+
+  it("says that the disk is full, keeps whole commits, and continues when there is space", async ({
+    skip,
+  }) => {
+    const disk = await smallDisk();
+    if ("missing" in disk) return skip(disk.missing);
+    const schemaName = "on_small_disk";
+    await admin.query(`CREATE TABLESPACE small LOCATION '${disk.folder}'`);
+    const url = `${connectionString}?options=-c%20default_tablespace%3Dsmall`;
+    const store = new PostgresStore({ connectionString: url, schemaName, max: 1 });
+    try {
+      await store.init();
+      await admin.query("CREATE TABLE filler (data text) TABLESPACE small");
+      await admin.query(
+        "INSERT INTO filler SELECT string_agg(md5(n::text), '') FROM generate_series(1, 30000) n",
+      );
+      const big = Array.from({ length: 20_000 }, () => crypto.randomUUID()).join("");
+      let stored = 0;
+      const error = await (async () => {
+        for (; stored < 100; stored++)
+          await store.commit([
+            insert(RESOURCES, { id: `small ${stored}` }),
+            insert(RESOURCES, { id: `big ${stored}`, working_memory: big }),
+          ]);
+        return undefined;
+      })().catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ code: "storage-failed" });
+      expect(String(error)).toMatch(/the disk is full\. Free some space on the server/);
+      expect(await store.count({ table: RESOURCES })).toBe(2 * stored);
+      await admin.query("DROP TABLE filler");
+      await store.commit([insert(RESOURCES, { id: "after" })]);
+      expect(await store.count({ table: RESOURCES })).toBe(2 * stored + 1);
+    } finally {
+      await store.close();
+      await admin.query(`DROP SCHEMA IF EXISTS ${schemaName} CASCADE`);
+      await admin.query("DROP TABLE IF EXISTS filler");
+      await admin.query("DROP TABLESPACE small");
+      await disk.remove();
+    }
   });
 
   it("says that the server has too many connections", async () => {

@@ -122,6 +122,33 @@ describe.skipIf("missing" in found)("PostgreSQL", () => {
     await pool.end();
   });
 
+  it("stores nothing if a transaction cannot begin, and leaves connections of the caller as they were", async () => {
+    let begins = true;
+    const pool = new pg.Pool({ connectionString, pipeline: true, max: 1 });
+    pool.on("connect", (client) => {
+      const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
+      // As if someone cancelled this statement.
+      const failing = (first: string | { text: string }, ...rest: unknown[]): Promise<unknown> => {
+        const isBegin = typeof first === "object" && first.text.startsWith("BEGIN");
+        return isBegin && !begins ? query({ ...first, text: "SELECT 1 / 0" }) : query(first, ...rest);
+      };
+      Object.assign(client, { query: failing });
+    });
+    const store = new PostgresStore({ pool, schemaName: `t${schemas++}` });
+    await store.init();
+    begins = false;
+    const writes = ["a", "b"].map((id) => insert(RESOURCES, { id }));
+    await expect(store.commit(writes)).rejects.toMatchObject({ code: "storage-failed" });
+    begins = true;
+    expect(await store.count({ table: RESOURCES })).toBe(0);
+    await store.commit(writes);
+    expect(await store.count({ table: RESOURCES })).toBe(2);
+    await store.close();
+    const { rows } = await pool.query("SHOW default_transaction_read_only");
+    expect(rows).toEqual([{ default_transaction_read_only: "off" }]);
+    await pool.end();
+  });
+
   it("stores the chunks of many threads together, and each has its own outcome", async () => {
     const store = withOptions()(`t${schemas++}`);
     await store.init();

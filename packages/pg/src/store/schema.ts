@@ -25,6 +25,7 @@ export async function migrate(
   if ((await storedVersion(client, schema)) >= SCHEMA_VERSION) return;
   const versions = `${quote(schema)}.${VERSIONS}`;
   await locked(client, schema, async () => {
+    await checkEncoding(client);
     await addSchema(client, schema);
     if ((await storedVersion(client, schema)) >= SCHEMA_VERSION) return;
     await run(client, [
@@ -62,6 +63,17 @@ async function storedVersion(client: ClientBase, schema: string): Promise<number
     );
   }
   return version;
+}
+
+/** In another encoding, a message with a character that it lacks could not be stored. */
+async function checkEncoding(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ server_encoding: string }>("SHOW server_encoding");
+  const encoding = rows[0]!.server_encoding;
+  if (encoding === "UTF8") return;
+  throw new AgentError(
+    "storage-failed",
+    `The database has the encoding ${encoding}. Create one with ENCODING 'UTF8' and use that.`,
+  );
 }
 
 /** CREATE SCHEMA IF NOT EXISTS needs a right even if the schema exists. */

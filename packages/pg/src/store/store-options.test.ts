@@ -1,5 +1,5 @@
 import pg from "pg";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { PostgresStore } from "./postgres-store.ts";
 import type { PostgresStoreOptions } from "./store-options.ts";
 
@@ -8,7 +8,10 @@ const connectionString = "postgresql://user:secret@localhost:5432/app";
 describe("PostgresStore", () => {
   it.each<[wrong: string, options: object, message: string]>([
     ["no address", {}, "needs a connectionString"],
-    ["an address of another kind", { connectionString: "mysql://user:secret@db" }, "must be an address"],
+    ["an address of another kind", { connectionString: "mysql://user:secret@db" }, 'got "mysql://…"'],
+    ["a text that is not an address", { connectionString: "user secret" }, 'got "…"'],
+    ["an empty address", { connectionString: "" }, 'got ""'],
+    ["a word for ssl", { connectionString, ssl: "yes" }, "ssl must be a boolean, or an object"],
     ["two addresses", { connectionString, host: "db" }, "either connectionString or host"],
     ["a pool and an address", { pool: new pg.Pool(), host: "db" }, "either pool or host"],
     ["something that is not a pool", { pool: {} }, "a Pool from the package pg"],
@@ -33,6 +36,11 @@ describe("PostgresStore", () => {
     ],
     ["a schema of PostgreSQL", { connectionString, schemaName: "pg_catalog" }, 'does not start with "pg_"'],
     [
+      "the schema of the SQL standard",
+      { connectionString, schemaName: "information_schema" },
+      'is not "information_schema"',
+    ],
+    [
       "a schema with a name that is cut",
       { connectionString, schemaName: "ä".repeat(32) },
       "at most 63 bytes",
@@ -42,6 +50,15 @@ describe("PostgresStore", () => {
     expect(create).toThrow(expect.objectContaining({ code: "invalid-argument" }));
     expect(create).toThrow(message);
     expect(create).not.toThrow("secret");
+  });
+
+  it("warns about an option that it does not have, with the name that was probably meant", () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const create = (): PostgresStore =>
+      new PostgresStore({ connectionstring: connectionString } as PostgresStoreOptions);
+    expect(create).toThrow("needs a connectionString");
+    expect(warn.mock.calls.flat().join(" ")).toContain('Did you mean "connectionString"?');
+    warn.mockRestore();
   });
 
   it("does not connect before it is used", async () => {

@@ -1,4 +1,5 @@
 import { AgentError } from "@selvedge/core/errors";
+import { defaultLogger, type OptionNames, warnUnknownOptions } from "@selvedge/core/guards";
 import type { System } from "@selvedge/core/storage";
 import type { Pool, PoolConfig } from "pg";
 import { checkSchemaName } from "../check-schema-name.ts";
@@ -40,6 +41,26 @@ export interface PostgresStoreOptions {
   system?: System;
 }
 
+const NAMES: OptionNames<Required<PostgresStoreOptions>> = {
+  id: true,
+  connectionString: true,
+  host: true,
+  port: true,
+  user: true,
+  password: true,
+  database: true,
+  ssl: true,
+  pool: true,
+  schemaName: true,
+  max: true,
+  idleTimeoutMillis: true,
+  durability: true,
+  pipeline: true,
+  prepare: true,
+  listenConnectionString: true,
+  pollMs: true,
+  system: true,
+};
 const ADDRESS = ["connectionString", "host", "port", "user", "password", "database", "ssl"] as const;
 const OF_A_POOL = [...ADDRESS, "max", "idleTimeoutMillis"] as const;
 const RULES: {
@@ -51,6 +72,7 @@ const RULES: {
   host: [isText, "a host name"],
   port: [(port: number) => isCount(port) && port < 65_536, "a number from 1 to 65535"],
   user: [isText, "a text"],
+  ssl: [isSsl, "a boolean, or an object with options of Node's tls.connect"],
   database: [isText, "a text"],
   max: [isCount, "a whole number, 1 or more"],
   idleTimeoutMillis: [(ms: number) => isCount(ms) || ms === 0, "a whole number, 0 or more"],
@@ -81,12 +103,11 @@ const POLL_MS = 1_000;
 
 export function toSettings(options: PostgresStoreOptions): StoreSettings {
   if (typeof options !== "object" || options === null) throw wrong("options", options, "an object");
+  warnUnknownOptions("new PostgresStore()", options, NAMES, defaultLogger);
   for (const name of Object.keys(options) as (keyof PostgresStoreOptions)[]) {
     const rule = RULES[name];
     const value = options[name];
-    // The value is in the message, unless it may contain a password.
-    const shown = name.toLowerCase().includes("connectionstring") ? typeof value : value;
-    if (rule && value !== undefined && !rule[0](value as never)) throw wrong(name, shown, rule[1]);
+    if (rule && value !== undefined && !rule[0](value as never)) throw wrong(name, value, rule[1]);
   }
   const {
     pool,
@@ -154,7 +175,8 @@ function listenConfig(
 }
 
 function wrong(name: string, value: unknown, expected: string): AgentError {
-  return new AgentError("invalid-argument", `${name} must be ${expected}, got ${shown(value)}`);
+  const got = name.toLowerCase().includes("connectionstring") ? withoutSecrets(value) : value;
+  return new AgentError("invalid-argument", `${name} must be ${expected}, got ${shown(got)}`);
 }
 
 function isText(value: unknown): boolean {
@@ -165,12 +187,21 @@ function isBoolean(value: unknown): boolean {
   return typeof value === "boolean";
 }
 
+function isSsl(value: unknown): boolean {
+  return isBoolean(value) || (typeof value === "object" && value !== null);
+}
+
 function isCount(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) > 0;
 }
 
 function isUrl(value: unknown): boolean {
   return typeof value === "string" && /^postgres(ql)?:\/\//.test(value) && URL.canParse(value);
+}
+
+/** The beginning of an address, up to where a password may be. */
+function withoutSecrets(value: unknown): unknown {
+  return typeof value === "string" ? value.replace(/^(\w*:\/\/)?.+$/s, "$1…") : typeof value;
 }
 
 function shown(value: unknown): string {

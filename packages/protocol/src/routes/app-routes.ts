@@ -7,6 +7,7 @@ import {
   id,
   integer,
   list,
+  named,
   nothing,
   number,
   object,
@@ -16,6 +17,7 @@ import {
   optional,
   record,
   text,
+  time,
 } from "./shape.ts";
 import * as shapes from "./shapes.ts";
 
@@ -60,6 +62,20 @@ export const embedderInfo = openObject({
   dimensions: optional(integer()),
 });
 
+const worker = named(
+  "Worker",
+  openObject({
+    id: id(),
+    /** The process that answers. */
+    isSelf: flag(),
+    /** By its own clock. Missing if it has closed or is known to be dead. */
+    lastBeat: optional(time()),
+    runs: list(
+      openObject({ runId: id(), agentId: optional(id()), threadId: id(), resourceId: shapes.resourceId }),
+    ),
+  }),
+);
+
 export const APP_ROUTES = {
   health: system("GET /health", {
     summary: "Whether the server is up",
@@ -74,6 +90,13 @@ export const APP_ROUTES = {
   explorer: system("GET /api/explorer", {
     summary: "A page to read and try the routes",
     owner: "public",
+  }),
+  listWorkers: system("GET /api/workers", {
+    summary: "The processes that carry out runs: when each last showed that it lives, and its runs",
+    owner: "grant",
+    grant: "inspect",
+    query: object({ agentId: optional(id()) }),
+    response: openObject({ workers: list(worker) }),
   }),
   listTools: tools("GET /api/tools", {
     summary: "Tools of the host and of its agents, by name",

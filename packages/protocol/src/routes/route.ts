@@ -10,7 +10,10 @@ export type Grant =
   | "tools"
   /** Approve a tool that requires approval, outside a run. */
   | "approve-tools"
-  /** Change the state, rules and grants of a session, and use models outside the catalogue. */
+  /**
+   * Change the state, rules and grants of a session, use models outside the catalogue, and execute a workflow again from
+   * a chosen step.
+   */
   | "control"
   | "mcp"
   | "vectors"
@@ -29,6 +32,9 @@ export type Grant =
  * - `run`: the owner of the thread of the run in `runId`.
  * - `session`: the owner of the session `sessionId` of the controller `controllerId`.
  * - `response`: the owner of the stored response in `responseId`.
+ * - `workflow-run`: the owner of the run `runId` of the workflow `workflowId`.
+ * - `new-workflow-run`: the same, and a run that does not exist yet becomes the caller's.
+ * - `schedule`: the owner of the schedule in `scheduleId`; for one of the app, callers with the grant `inspect`.
  */
 export type Ownership =
   | "public"
@@ -39,7 +45,10 @@ export type Ownership =
   | "new-thread"
   | "run"
   | "session"
-  | "response";
+  | "response"
+  | "workflow-run"
+  | "new-workflow-run"
+  | "schedule";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "ALL";
 

@@ -4,16 +4,24 @@ import type * as agents from "./agent-routes.ts";
 import type * as app from "./app-routes.ts";
 import type * as compat from "./compat-routes.ts";
 import type * as controllers from "./controller-routes.ts";
+import type * as definitions from "./definition-routes.ts";
 import type * as memory from "./memory-routes.ts";
 import type { CallOf } from "./route.ts";
+import type * as schedules from "./schedule-routes.ts";
+import type * as scores from "./score-routes.ts";
 import type * as shapes from "./shapes.ts";
 import type { TypeOf } from "./shape.ts";
+import type * as workflows from "./workflow-routes.ts";
 import type * as workspaces from "./workspace-routes.ts";
 
 type Tables = typeof agents.AGENT_ROUTES &
   typeof controllers.CONTROLLER_ROUTES &
   typeof memory.MEMORY_ROUTES &
+  typeof workflows.WORKFLOW_ROUTES &
   typeof workspaces.WORKSPACE_ROUTES &
+  typeof schedules.SCHEDULE_ROUTES &
+  typeof scores.SCORE_ROUTES &
+  typeof definitions.DEFINITION_ROUTES &
   typeof app.APP_ROUTES &
   typeof compat.COMPAT_ROUTES;
 
@@ -117,10 +125,31 @@ export interface WireNotification extends TypeOf<typeof shapes.notification> {}
 export interface NotificationQuery extends Query<"listNotifications"> {}
 export interface NotificationAction extends Body<"updateNotification"> {}
 
+// Workflows
+export interface WorkflowInfo extends TypeOf<typeof workflows.workflowInfo> {}
+export type WorkflowStepInfo = WorkflowInfo["steps"][string];
+export interface WireWorkflowRun extends TypeOf<typeof workflows.workflowRun> {}
+export interface WireWorkflowState extends TypeOf<typeof workflows.workflowState> {}
+export interface WireWorkflowResult extends TypeOf<typeof workflows.workflowResult> {}
+export interface StartWorkflowBody extends Body<"startWorkflowRun"> {}
+export interface ResumeWorkflowBody extends Body<"resumeWorkflowRun"> {}
+export interface TimeTravelBody extends Body<"timeTravelWorkflowRun"> {}
+
 // Workspaces
 export interface WorkspaceItem extends TypeOf<typeof workspaces.workspaceItem> {}
 export interface SkillInfo extends TypeOf<typeof workspaces.skillInfo> {}
+export interface WireProcess extends TypeOf<typeof workspaces.workspaceProcess> {}
 export interface WireChange extends TypeOf<typeof workspaces.workspaceChange> {}
+
+// Schedules
+export interface ScheduleInfo extends TypeOf<typeof schedules.scheduleInfo> {}
+export interface ScheduleTriggerInfo extends TypeOf<typeof schedules.scheduleTrigger> {}
+
+// Scores
+export interface ScorerInfo extends TypeOf<typeof scores.scorerInfo> {}
+
+// Workflows as data
+export interface DynamicWorkflowInfo extends TypeOf<typeof definitions.workflowDefinition> {}
 
 // MCP and vectors
 export interface McpServerInfo extends TypeOf<typeof app.mcpServerInfo> {}

@@ -83,6 +83,18 @@ export const workspaceChange = openObject({
   undoneAt: optional(time()),
 });
 
+export const workspaceProcess = openObject({
+  pid: text(),
+  threadId: text(),
+  toolCallId: text(),
+  command: text(),
+  state: oneOf("running", "exited", "lost"),
+  exitCode: optional(integer()),
+  startedAt: time(),
+  /** Whether the process that answers can end it. */
+  canKill: flag(),
+});
+
 export const WORKSPACE_ROUTES = {
   listWorkspaces: workspaces("GET /api/workspaces", {
     summary: "Workspaces that the caller may see",
@@ -250,5 +262,24 @@ export const WORKSPACE_ROUTES = {
     grant: "control",
     body: object({ ...ofCaller, threadId: optional(id()) }),
     response: workspaceChange,
+  }),
+  listWorkspaceProcesses: workspaces("GET /api/workspaces/:workspaceId/processes", {
+    summary: "The background processes of the caller's threads, newest first",
+    owner: "resource",
+    query: object({ ...ofCaller, threadId: optional(id()) }),
+    response: openObject({ processes: list(workspaceProcess) }),
+  }),
+  killWorkspaceProcess: workspaces("POST /api/workspaces/:workspaceId/processes/:pid/kill", {
+    summary: "Ends a background process and everything it started",
+    owner: "resource",
+    grant: "control",
+    body: object({ ...ofCaller, threadId: id() }),
+    response: workspaceProcess,
+  }),
+  getAgentSkill: workspaces("GET /api/agents/:agentId/skills/:skillName", {
+    summary: "A skill of an agent or its workspace, with its instructions",
+    owner: "resource",
+    query: object({ ...ofCaller, path: optional(path) }),
+    response: openObject({ ...skillFields, instructions: text() }),
   }),
 };

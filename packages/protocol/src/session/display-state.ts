@@ -115,7 +115,7 @@ const MAX_SHELL_OUTPUT = 64 << 10;
 
 /**
  * The display of a session: what the events so far come to. An event costs the same however much there is to show; a
- * snapshot is made when somebody asks, and is not changed afterwards.
+ * snapshot is made on request, and is not changed afterwards.
  */
 export class Display {
   #now = defaultDisplayState();
@@ -153,7 +153,7 @@ export class Display {
         now.activeTools.clear();
         now.toolInputBuffers.clear();
         now.activeSubagents.clear();
-        // A run that goes on may still wait for other answers: it does not ask again.
+        // A run that continues may still wait for other answers. It does not ask again.
         return this.#forgetTasks();
       case "agent_end":
         return this.#end(event.reason === "suspended");

@@ -27,20 +27,20 @@ const DISPLAY_MS = 16;
 
 /**
  * Tells listeners what happens in a session, in order, and after each event that the display has changed. A listener that
- * fails, leaves, or makes more happen harms nobody.
+ * throws, leaves, or causes more events affects no other.
  */
 export class EventBus {
   readonly #system: BusHost["system"];
   readonly #logger: BusHost["logger"];
   readonly #display: Display;
-  /** Replaced when somebody comes or leaves, so that it can be walked through meanwhile. */
+  /** Replaced when a listener is added or removed, so that it can be iterated meanwhile. */
   #listeners: readonly Entry[] = [];
   readonly #queue: AgentControllerEvent[] = [];
   #isTelling = false;
   #cancelTimer: (() => void) | undefined;
-  /** What late listeners are told first. */
+  /** The events that late listeners receive first. */
   #workspace: AgentControllerEvent[] = [];
-  /** What happened before anybody could listen, such as while the session was opened: the first who comes is told. */
+  /** Events from before the first listener, such as while the session was opened. The first listener receives them. */
   #unheard: AgentControllerEvent[] | undefined = [];
 
   constructor(display: Display, { system, logger }: BusHost) {

@@ -280,6 +280,52 @@ describe("EventFold", () => {
     expect(part).toMatchObject({ text: "x".repeat(400_000) });
   });
 
+  const call = (toolCallId: string) => chunk("tool-call", { toolCallId, toolName: "look", args: {} });
+  const result = (toolCallId: string) => chunk("tool-result", { toolCallId, toolName: "look", result: 1 });
+
+  it("adds a result to the message of its call, also when a process that took over says something before", () => {
+    const events = fold([
+      ...begun,
+      call("a"),
+      call("b"),
+      result("a"),
+      signal("state"),
+      result("a"),
+      result("b"),
+    ]);
+    expect(events.filter(({ type }) => type === "tool_end")).toHaveLength(2);
+    const last = events.findLast(
+      (event): event is EventOf<"message_update"> => event.type === "message_update",
+    );
+    expect(last!.message).toMatchObject({ id: "m" });
+    expect(last!.message.content).toMatchObject([
+      { type: "tool_call", id: "a" },
+      { type: "tool_call", id: "b" },
+      { type: "tool_result", id: "a" },
+      { type: "tool_result", id: "b" },
+    ]);
+  });
+
+  it("takes back what a step said whose process died, also when another process says something before", () => {
+    const events = fold([
+      ...begun,
+      chunk("text-start", { id: "0" }),
+      chunk("text-delta", { id: "0", text: "lost" }),
+      signal("state"),
+      chunk("step-start", { messageId: "n" }),
+      chunk("text-start", { id: "0" }),
+      chunk("text-delta", { id: "0", text: "kept" }),
+      finish("stop"),
+    ]);
+    const ends = events.flatMap((event) => (event.type === "message_end" ? [event.message] : []));
+    expect(ends.map(({ id, content }) => [id, content.length])).toEqual([
+      ["user-1", 1],
+      ["state-1", 1],
+      ["m", 0],
+      ["n", 1],
+    ]);
+  });
+
   it("takes back what a step said whose process died, once the step is taken again", () => {
     const step = (id: string, text: string) => [
       chunk("step-start", { messageId: "m" }),
@@ -330,6 +376,8 @@ describe("EventFold", () => {
         let started = 0;
         for (const event of fold(chunks)) {
           display.take(event);
+          // Others begin and end at once, maybe while an answer is written.
+          if ("message" in event && (event.message as { role?: string }).role !== "assistant") continue;
           if (event.type === "message_start") started++;
           if (event.type === "message_end") started--;
           expect([0, 1]).toContain(started);

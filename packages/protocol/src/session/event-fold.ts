@@ -186,7 +186,7 @@ export class EventFold {
     const { type, data } = chunk;
     const fields = Object(data) as Record<string, unknown>;
     if (type === "data-user-message") {
-      this.#closeMessage({ stopReason: "complete" }, events);
+      this.#leaveMessage(events);
       const signal = data as SignalRecord & { contents: Said };
       const message: AgentControllerMessage = {
         id: signal.id,
@@ -211,7 +211,7 @@ export class EventFold {
   }
 
   #signal(chunk: DataChunk, events: AgentControllerEvent[]): AgentControllerEvent[] {
-    this.#closeMessage({ stopReason: "complete" }, events);
+    this.#leaveMessage(events);
     const signal = chunk.data as SignalRecord & { contents: Said };
     const content = toSignalContent(signal);
     const message: AgentControllerMessage = {
@@ -303,6 +303,8 @@ export class EventFold {
     isError: boolean,
     events: AgentControllerEvent[],
   ): void {
+    // A process that takes the run over repeats the results it found.
+    if (this.#openStep && this.#calls.has(toolCallId) && !this.#openStep.calls.has(toolCallId)) return;
     this.#approvals.delete(toolCallId);
     this.#suspensions.delete(toolCallId);
     this.#openStep?.calls.delete(toolCallId);
@@ -313,7 +315,7 @@ export class EventFold {
       events.push({ type: "task_updated", tasks: readTasks(tasks) });
   }
 
-  /** A run that goes on asks again what it still waits for. */
+  /** A run that continues asks again about the calls that still wait. */
   #asks(payload: Payload<"tool-call-approval">, events: AgentControllerEvent[]): void {
     const { toolCallId, toolName, args, reason } = payload;
     if (this.#approvals.has(toolCallId)) return;
@@ -348,7 +350,7 @@ export class EventFold {
     }
   }
 
-  /** The call of a subagent goes on: what the subagent still waits for is asked again. */
+  /** The call of a subagent continues: the calls that still wait are asked about again. */
   #forgetAsked(parentToolCallId: string, approved: boolean, events: AgentControllerEvent[]): void {
     for (const [toolCallId, asked] of this.#asked) {
       if (asked.parentToolCallId !== parentToolCallId) continue;
@@ -392,6 +394,14 @@ export class EventFold {
     const runId = this.#runId!;
     events.push({ type: "agent_end", runId, reason });
     this.#begin(runId);
+  }
+
+  /**
+   * Something else is said. In the middle of a step the message stays open: another process has taken the run over, and
+   * will either add the results of the step's calls or take the step again.
+   */
+  #leaveMessage(events: AgentControllerEvent[]): void {
+    if (!this.#openStep) this.#closeMessage({ stopReason: "complete" }, events);
   }
 
   #closeMessage(

@@ -4,7 +4,7 @@ type Change = { part: AgentControllerMessageContent } | { at: number; text: stri
 
 /**
  * A message that is being written, as a list of changes. A view of it costs the same however long the message is: its
- * content is put together when somebody reads it, and is then what it was at the time of the view.
+ * content is assembled when it is read, as of the time of the view.
  */
 export class GrowingMessage {
   readonly id: string;

@@ -9,7 +9,7 @@ export type RunEnd = {
 const REMEMBERED = 100;
 const LEFT: RunEnd = { reason: "aborted", couldNotStart: undefined };
 
-/** How the runs of a thread end, for those who wait for them. */
+/** How the runs of a thread end, for callers that wait for them. */
 export class RunEnds {
   readonly #ends = new Map<string, RunEnd>();
   readonly #waiters = new Map<string, ((end: RunEnd) => void)[]>();
@@ -47,7 +47,7 @@ export class RunEnds {
     } else if (event.type === "agent_end") this.#ended(event);
   }
 
-  /** Whoever waits waits no longer: the runs go on without. */
+  /** Releases all waiting callers. The runs continue. */
   leave(): void {
     this.#epoch++;
     for (const resolvers of this.#waiters.values()) for (const resolve of resolvers) resolve(LEFT);

@@ -34,7 +34,7 @@ export class SessionView {
     return this.#queueRevision;
   }
 
-  /** Where the stream goes on: the `Last-Event-ID` for the next line. */
+  /** Where the stream continues: the `Last-Event-ID` for the next connection. */
   get lastEventId(): string | undefined {
     return this.#session && `${this.#session.version}.${this.#seq}`;
   }

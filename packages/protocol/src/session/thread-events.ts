@@ -27,7 +27,7 @@ export class ThreadEvents {
     this.#display.reset(facts);
   }
 
-  /** Whoever waits for a run waits no longer: it goes on without. */
+  /** Releases the callers that wait for a run. The run continues. */
   leave(): void {
     this.#ends.leave();
   }

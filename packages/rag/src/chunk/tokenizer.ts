@@ -30,8 +30,18 @@ export async function loadTokenizer({
       `There is no encoding ${JSON.stringify(name)}. Encodings are ${Object.keys(ENCODINGS).join(", ")}`,
     );
   }
-  const { countTokens } = await ENCODINGS[name]!();
+  const { countTokens } = await ENCODINGS[name]!().catch(explain);
   return (text) => countTokens(text, PLAIN);
+}
+
+function explain(error: unknown): never {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code !== "ERR_MODULE_NOT_FOUND" && code !== "MODULE_NOT_FOUND") throw error;
+  throw new AgentError(
+    "invalid-argument",
+    "Splitting by tokens needs the package gpt-tokenizer, which is not installed. Run `npm install gpt-tokenizer`, or split by characters (strategy: recursive).",
+    { cause: error },
+  );
 }
 
 /** Newer models all use the same encoding; the older families are listed. */

@@ -10,6 +10,7 @@ import { ROUTES, type RouteCalls, type RouteName, routePath } from "@selvedge/pr
 import { z } from "zod";
 import type { Authorize } from "../caller.ts";
 import { createServer, type Server } from "../server.ts";
+import { refundWorkflow } from "./refund-workflow.ts";
 import type { ServerOptions } from "../server-options.ts";
 
 const ADD = createTool({
@@ -71,6 +72,7 @@ export function served(
   } = options;
   const { logger = silentLogger, ...rest } = others;
   const model = scriptedModel(script);
+  const refund = refundWorkflow();
   const memory = new Memory({
     options: { lastMessages: 20, workingMemory: { enabled: true, scope: "thread" } },
   });
@@ -94,11 +96,18 @@ export function served(
   const mastra = new Mastra({
     agents: { helper: agent, bare },
     agentControllers: { coder: controller },
+    workflows: { refund },
     tools: { add: ADD, pay: PAY },
     storage,
     vectors: { docs: new InMemoryVector() },
     mcpServers: {
-      tools: new MCPServer({ id: "tools", name: "tools", version: "1.0.0", tools: { add: ADD, pay: PAY } }),
+      tools: new MCPServer({
+        id: "tools",
+        name: "tools",
+        version: "1.0.0",
+        tools: { add: ADD, pay: PAY },
+        workflows: { refund },
+      }),
     },
     logger,
   });

@@ -61,7 +61,7 @@ export function toolInfo(name: string, tool: ToolLike): Answer<"getTool"> {
   };
 }
 
-function jsonSchema(schema: Schema | undefined): Record<string, unknown> | undefined {
+export function jsonSchema(schema: Schema | undefined): Record<string, unknown> | undefined {
   if (!schema) return undefined;
   try {
     return compileSchema(schema).jsonSchema as Record<string, unknown>;

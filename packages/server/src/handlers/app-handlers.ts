@@ -1,4 +1,5 @@
 import { AgentError, type Agent } from "@selvedge/core";
+import { listWorkers } from "@selvedge/core/threads";
 import type { ToolLike } from "@selvedge/core/tools";
 import type { Vector } from "@selvedge/core/vector";
 import type { McpResource, McpResourceContent, McpServerInfo } from "@selvedge/protocol/routes";
@@ -8,6 +9,7 @@ import type { Call, Handlers, Tagged } from "../handler.ts";
 import { openApi } from "../open-api.ts";
 import { readBody } from "../read-body.ts";
 import { explorerPage } from "../pages/explorer.ts";
+import { requireStorage } from "../thread-domain.ts";
 import { toRequestContext } from "../run-options.ts";
 import { pickTool, runTool } from "./agent-handlers.ts";
 import { toolInfo } from "./agent-info.ts";
@@ -48,6 +50,9 @@ export const APP_HANDLERS: Handlers<Tagged<"system" | "tools" | "mcp" | "vectors
   health: async () => ({ status: "ok" }),
   openApi: async ({ app, request }) => openApi(new URL(request.url).origin, app),
   explorer: async () => explorerPage(),
+  listWorkers: async ({ app, query }) => ({
+    workers: await listWorkers(requireStorage(await app.storage(query.agentId))),
+  }),
 
   listTools: async ({ app, caller }) =>
     Object.fromEntries(

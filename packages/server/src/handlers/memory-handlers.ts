@@ -238,7 +238,7 @@ export const MEMORY_HANDLERS: Handlers<Exclude<Tagged<"memory">, ThreadRoute>> =
   },
 };
 
-/** Whose log it is. A thread of somebody else does not exist. */
+/** The owner of the log. A thread of another resource counts as absent. */
 async function ownerOfLog(
   app: App,
   agentId: string | undefined,

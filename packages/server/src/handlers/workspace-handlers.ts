@@ -3,7 +3,7 @@ import { AgentError } from "@selvedge/core";
 import { type RequestContext, RESOURCE_ID_KEY } from "@selvedge/core/request-context";
 import type { Storage } from "@selvedge/core/storage";
 import { ownerOfThread } from "@selvedge/core/threads";
-import type { StoredChange, Workspace, WorkspaceSkills } from "@selvedge/core/workspace";
+import { type StoredChange, Workspace, type WorkspaceSkills } from "@selvedge/core/workspace";
 import type { WorkspaceItem } from "@selvedge/protocol/routes";
 import type { Call, Handlers, Tagged } from "../handler.ts";
 import { toRequestContext } from "../run-options.ts";
@@ -135,6 +135,44 @@ export const WORKSPACE_HANDLERS: Handlers<Tagged<"workspaces">> = {
     const { threadId } = change;
     return found.workspace.undo({ toolCallId, threadId, requestContext: contextOf(call) });
   },
+
+  listWorkspaceProcesses: async (call) => {
+    const { threadId } = call.query;
+    const { workspace, threads } = await threadsOf(await find(call));
+    if (!workspace.hasSandboxConfig() || !threads) return { processes: [] };
+    const all = await workspace.listProcesses({
+      ...(threadId !== undefined && { threadId }),
+      requestContext: contextOf(call),
+    });
+    return { processes: await ofCaller(call, threads, all) };
+  },
+  killWorkspaceProcess: async (call) => {
+    const { pid } = call.params;
+    const { threadId } = call.body;
+    const { workspace, threads } = await threadsOf(await find(call));
+    const which = { threadId, pid };
+    const own = threads && (await ofCaller(call, threads, [which]));
+    if (!own?.length || !workspace.hasSandboxConfig())
+      throw new AgentError("not-found", `Thread "${threadId}" has no background process "${pid}".`);
+    return workspace.killProcess({ ...which, requestContext: contextOf(call) });
+  },
+
+  getAgentSkill: async (call) => {
+    const { agentId, skillName } = call.params;
+    const agent = call.app.agent(agentId);
+    const found = (await visible(call)).find((one) => one.agent?.id === agent.id);
+    const requestContext = contextOf(call);
+    const { skills: given = [] } = agent.configuration;
+    const dynamic = { requestContext, runtimeContext: requestContext, mastra: call.app.mastra };
+    const agentSkills = typeof given === "function" ? await given(dynamic) : given;
+    // An agent may have skills and no workspace.
+    const workspace = found?.workspace ?? new Workspace({ skills: [] });
+    const skills = await workspace.resolveSkills({ requestContext, agentSkills });
+    const name = call.query.path ?? skillName;
+    const skill = await skills?.get(name);
+    if (skill) return skill;
+    throw new AgentError("not-found", `Agent "${agentId}" has no skill "${name}".`);
+  },
 };
 
 const SAFE = {
@@ -224,25 +262,43 @@ async function skillOf(
   throw new AgentError("not-found", `There is no skill "${name}".`);
 }
 
+/** A workspace and the store of the threads that work on it. */
+async function threadsOf({
+  workspace,
+  storage,
+  source,
+}: Found): Promise<{ workspace: Workspace; threads: Storage | undefined }> {
+  const threads = await storage();
+  if (source !== "mastra") workspace.useStorage(threads);
+  return { workspace, threads };
+}
+
+/** What belongs to the caller's threads. */
+async function ofCaller<Item extends { threadId: string }>(
+  { caller: { resourceId, isTrusted } }: AnyCall,
+  threads: Storage | undefined,
+  items: readonly Item[],
+): Promise<Item[]> {
+  if (isTrusted) return [...items];
+  const own = new Set<string>();
+  for (const id of new Set(items.map(({ threadId }) => threadId)))
+    if (threads && (await ownerOfThread(threads, id)) === resourceId) own.add(id);
+  return items.filter(({ threadId }) => own.has(threadId));
+}
+
 /** Changes by the caller's threads. Someone may share a workspace and not the threads that work on it. */
 async function changesOf(
   call: AnyCall,
-  { workspace, storage, source }: Found,
+  found: Found,
   { threadId, toolCallId }: { threadId: string | undefined; toolCallId: string | undefined },
 ): Promise<StoredChange[]> {
-  const threads = await storage();
-  if (source !== "mastra") workspace.useStorage(threads);
+  const { workspace, threads } = await threadsOf(found);
   const changes = await workspace.changes({
     requestContext: contextOf(call),
     ...(threadId !== undefined && { threadId }),
     ...(toolCallId !== undefined && { toolCallId }),
   });
-  const { resourceId, isTrusted } = call.caller;
-  if (isTrusted) return changes;
-  const own = new Set<string>();
-  for (const id of new Set(changes.map((change) => change.threadId)))
-    if (threads && (await ownerOfThread(threads, id)) === resourceId) own.add(id);
-  return changes.filter((change) => own.has(change.threadId));
+  return ofCaller(call, threads, changes);
 }
 
 async function factsOf(

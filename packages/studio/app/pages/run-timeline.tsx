@@ -4,6 +4,7 @@ import { type ReactNode, useState } from "react";
 import { formatDuration, formatNumber, formatValue } from "../format.ts";
 import { Badge, type Tone } from "../ui/badge.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
+import { Fact } from "../ui/fact.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { RunBadge } from "../ui/run-badge.tsx";
 import { Time } from "../ui/time.tsx";
@@ -95,15 +96,6 @@ function endOf(run: RunTimeline, start: number): number {
 function tokens(run: RunTimeline, which: "inputTokens" | "outputTokens"): number {
   if (run.timeline.length === 0) return run.usage?.[which] ?? 0;
   return run.timeline.reduce((sum, step) => sum + (step.usage?.[which] ?? 0), 0);
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }): ReactNode {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
 }
 
 function Step({ step, start, span }: { step: TimelineStep; start: number; span: number }): ReactNode {

@@ -5,6 +5,7 @@ import { sessionPath, startSession } from "../session/start-session.ts";
 import { useStudio } from "../studio-context.tsx";
 import { Badge } from "../ui/badge.tsx";
 import { Button } from "../ui/button.tsx";
+import { ConfirmDelete } from "../ui/confirm-delete.tsx";
 import { Empty, Failure, Loading } from "../ui/state.tsx";
 import { useControllers } from "../use-controllers.ts";
 import { toError, useLoad } from "../use-load.ts";
@@ -94,18 +95,11 @@ function SessionItem({
   onDeleted(): void;
 }): ReactNode {
   const { client } = useStudio();
-  const [asking, setAsking] = useState(false);
-  const [error, setError] = useState<Error>();
   const name = title || "Untitled";
   const remove = async (): Promise<void> => {
-    try {
-      await client.getAgentController(controllerId).deleteSession({ id });
-      onDeleted();
-      document.querySelector<HTMLElement>("#main button")?.focus();
-    } catch (failure) {
-      setError(toError(failure));
-      setAsking(false);
-    }
+    await client.getAgentController(controllerId).deleteSession({ id });
+    onDeleted();
+    document.querySelector<HTMLElement>("#main button")?.focus();
   };
   return (
     <li className="thread-item">
@@ -117,25 +111,11 @@ function SessionItem({
       </Link>
       <Badge tone="indigo">{modeId}</Badge>
       {modelId !== "" && <span className="muted small wide-only">{modelId}</span>}
-      {asking ? (
-        <span className="row">
-          <Button size="small" kind="danger" autoFocus onClick={() => void remove()}>
-            Delete it, keep its thread
-          </Button>
-          <Button size="small" kind="quiet" onClick={() => setAsking(false)}>
-            Keep
-          </Button>
-        </span>
-      ) : (
-        <Button
-          kind="quiet"
-          size="small"
-          icon="trash"
-          label={`Delete the session ${name}`}
-          onClick={() => setAsking(true)}
-        />
-      )}
-      {error && <Failure error={error} />}
+      <ConfirmDelete
+        label={`Delete the session ${name}`}
+        question="Delete it, keep its thread"
+        onDelete={remove}
+      />
     </li>
   );
 }

@@ -8,6 +8,7 @@ import { Empty, Failure } from "../ui/state.tsx";
 import { useAgents } from "../use-agents.ts";
 import { useControllers } from "../use-controllers.ts";
 import { toError } from "../use-load.ts";
+import { workflowPath } from "../workflow/workflow-path.ts";
 
 /** Things that the demo does well. */
 const TO_TRY: readonly { text: string; about: string; modeId?: string }[] = [
@@ -17,6 +18,7 @@ const TO_TRY: readonly { text: string; about: string; modeId?: string }[] = [
 ];
 /** The controller of `npm start`. */
 const DEMO = "demo";
+const DEMO_WORKFLOW = "weave-order";
 
 /** Where a visit begins: a message, and who gets it. */
 export function StartPage(): ReactNode {
@@ -147,6 +149,12 @@ export function StartPage(): ReactNode {
               </button>
             </li>
           ))}
+          <li>
+            <Link className="card try" href={workflowPath(DEMO_WORKFLOW)}>
+              <strong>weave an order</strong>
+              <span className="hint">A workflow. Stop the server in the middle: it continues.</span>
+            </Link>
+          </li>
         </ul>
       )}
       <p className="hint">

@@ -5,6 +5,7 @@ import { Link } from "../router.tsx";
 import { useStudio } from "../studio-context.tsx";
 import { NewThreadButton } from "../ui/new-thread-button.tsx";
 import { Button } from "../ui/button.tsx";
+import { ConfirmDelete } from "../ui/confirm-delete.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { RenameForm } from "../ui/rename-form.tsx";
 import { Empty, Failure, Loading } from "../ui/state.tsx";
@@ -89,19 +90,12 @@ export function ThreadsPage(): ReactNode {
 
 function ThreadItem({ thread, onChanged }: { thread: WireThread; onChanged(): void }): ReactNode {
   const { client, resourceId, noteThreads } = useStudio();
-  const [asking, setAsking] = useState(false);
   const [renaming, setRenaming] = useState(false);
-  const [error, setError] = useState<Error>();
   const remove = async (): Promise<void> => {
-    try {
-      await client.call("deleteThread", { params: { threadId: thread.id }, query: { resourceId } });
-      noteThreads();
-      onChanged();
-      document.querySelector<HTMLElement>("#main input")?.focus();
-    } catch (failure) {
-      setError(failure as Error);
-      setAsking(false);
-    }
+    await client.call("deleteThread", { params: { threadId: thread.id }, query: { resourceId } });
+    noteThreads();
+    onChanged();
+    document.querySelector<HTMLElement>("#main input")?.focus();
   };
   if (renaming) {
     return (
@@ -126,34 +120,16 @@ function ThreadItem({ thread, onChanged }: { thread: WireThread; onChanged(): vo
       <span className="muted small">
         <Time at={thread.updatedAt} ago />
       </span>
-      {asking ? (
-        <span className="row">
-          <Button size="small" kind="danger" autoFocus onClick={() => void remove()}>
-            Delete it
-          </Button>
-          <Button size="small" kind="quiet" onClick={() => setAsking(false)}>
-            Keep
-          </Button>
-        </span>
-      ) : (
-        <span className="row">
-          <Button
-            kind="quiet"
-            size="small"
-            icon="edit"
-            label={`Rename ${thread.title || "thread"}`}
-            onClick={() => setRenaming(true)}
-          />
-          <Button
-            kind="quiet"
-            size="small"
-            icon="trash"
-            label={`Delete ${thread.title || "thread"}`}
-            onClick={() => setAsking(true)}
-          />
-        </span>
-      )}
-      {error && <Failure error={error} />}
+      <span className="row">
+        <Button
+          kind="quiet"
+          size="small"
+          icon="edit"
+          label={`Rename ${thread.title || "thread"}`}
+          onClick={() => setRenaming(true)}
+        />
+        <ConfirmDelete label={`Delete ${thread.title || "thread"}`} onDelete={remove} />
+      </span>
     </li>
   );
 }

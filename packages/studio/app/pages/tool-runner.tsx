@@ -1,10 +1,7 @@
 import type { ToolInfo } from "@selvedge/protocol/routes";
-import { type FormEvent, type ReactNode, useEffect, useId, useMemo, useRef, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { formatDuration, formatError, formatValue } from "../format.ts";
-import { NO_ISSUES, toIssues, withoutIssuesAt } from "../schema-form/issues.ts";
-import { JsonEntry } from "../schema-form/json-entry.tsx";
-import { SchemaForm } from "../schema-form/schema-form.tsx";
-import { toField, toInput } from "../schema-form/to-field.ts";
+import { DataForm } from "../schema-form/data-form.tsx";
 import { useStudio } from "../studio-context.tsx";
 import { Badge } from "../ui/badge.tsx";
 import { Button } from "../ui/button.tsx";
@@ -24,32 +21,20 @@ type Outcome = { ms: number } & ({ result: unknown } | { error: Error });
 export function ToolRunner({ entry }: { entry: RunnableTool }): ReactNode {
   const { tool } = entry;
   const { client } = useStudio();
-  const field = useMemo(() => toField(tool.inputSchema), [tool]);
-  const [value, setValue] = useState(field.initial);
-  const [asJson, setAsJson] = useState(false);
   const [approved, setApproved] = useState(false);
   const [running, setRunning] = useState<AbortController>();
   const [outcome, setOutcome] = useState<Outcome>();
-  const [issues, setIssues] = useState(NO_ISSUES);
-  const form = useRef<HTMLFormElement>(null);
-  const jsonId = useId();
 
   useEffect(() => () => running?.abort(), [running]);
-  useEffect(() => {
-    // Once for each refusal: correcting one entry must not carry the cursor off to the next.
-    if (outcome) form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
-  }, [outcome]);
 
-  const run = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
+  const run = async (data: unknown): Promise<void> => {
     const controller = new AbortController();
     const { signal } = controller;
     setRunning(controller);
     setOutcome(undefined);
-    setIssues(NO_ISSUES);
     const start = performance.now();
     const ms = (): number => performance.now() - start;
-    const body = { data: asJson ? value : toInput(field, value), ...(approved && { approved }) };
+    const body = { data, ...(approved && { approved }) };
     try {
       const { agentId, key } = entry;
       const result = agentId
@@ -59,59 +44,46 @@ export function ToolRunner({ entry }: { entry: RunnableTool }): ReactNode {
     } catch (thrown) {
       const error = signal.aborted ? new Error("You stopped waiting for the result.") : toError(thrown);
       setOutcome({ ms: ms(), error });
-      setIssues(toIssues(error));
     } finally {
       setRunning(undefined);
     }
   };
-  const change = (next: unknown, at: string): void => {
-    setValue(next);
-    setIssues((now) => withoutIssuesAt(now, at));
-  };
-  const switchView = (): void => {
-    // What cannot be read as JSON would be lost.
-    if (asJson && form.current?.reportValidity() === false) return;
-    // Only what would be sent: no entries that are empty.
-    if (!asJson) setValue(toInput(field, value));
-    setAsJson(!asJson);
-  };
 
   return (
     <section className="stack" aria-label={`Tool ${tool.id}`}>
-      <form
-        className="card panel stack"
-        ref={form}
-        onSubmit={(event) => void run(event)}
-        onInvalid={(event) => {
-          // Each entry says itself what is wrong with it; the first one gets the cursor.
-          event.preventDefault();
-          const first = form.current?.querySelector<HTMLElement>(
-            "input:invalid, select:invalid, textarea:invalid",
-          );
-          if (event.target === first) first.focus();
-        }}
+      <DataForm
+        schema={tool.inputSchema}
+        label="Input"
+        error={outcome && "error" in outcome ? outcome.error : undefined}
+        onSubmit={(data) => void run(data)}
+        head={
+          <>
+            <div className="row">
+              <h2 className="section-title grow mono">{tool.id}</h2>
+              {tool.requireApproval && <Badge tone="amber">asks for approval</Badge>}
+              {tool.clientSide && <Badge>runs in the client</Badge>}
+            </div>
+            {tool.description && <p className="small muted">{tool.description}</p>}
+          </>
+        }
+        actions={
+          <>
+            <Button
+              kind="primary"
+              icon="run"
+              type="submit"
+              disabled={running !== undefined || tool.clientSide === true}
+            >
+              {running ? "Running …" : "Run"}
+            </Button>
+            {running && (
+              <Button icon="stop" onClick={() => running.abort()}>
+                Stop waiting
+              </Button>
+            )}
+          </>
+        }
       >
-        <div className="row">
-          <h2 className="section-title grow mono">{tool.id}</h2>
-          {tool.requireApproval && <Badge tone="amber">asks for approval</Badge>}
-          {tool.clientSide && <Badge>runs in the client</Badge>}
-        </div>
-        {tool.description && <p className="small muted">{tool.description}</p>}
-        {asJson ? (
-          <div className="field">
-            <label className="label" htmlFor={jsonId}>
-              Input
-            </label>
-            <JsonEntry
-              common={{ id: jsonId }}
-              rows={10}
-              value={value}
-              onChange={(next) => change(next, "")}
-            />
-          </div>
-        ) : (
-          <SchemaForm field={field} value={value} issues={issues} onChange={change} />
-        )}
         {tool.requireApproval && (
           <label className="check">
             <input
@@ -123,25 +95,7 @@ export function ToolRunner({ entry }: { entry: RunnableTool }): ReactNode {
             <span>I approve this call</span>
           </label>
         )}
-        <div className="row">
-          <Button
-            kind="primary"
-            icon="run"
-            type="submit"
-            disabled={running !== undefined || tool.clientSide === true}
-          >
-            {running ? "Running …" : "Run"}
-          </Button>
-          {running && (
-            <Button icon="stop" onClick={() => running.abort()}>
-              Stop waiting
-            </Button>
-          )}
-          <Button kind="quiet" onClick={switchView} aria-pressed={asJson}>
-            {asJson ? "As a form" : "As JSON"}
-          </Button>
-        </div>
-      </form>
+      </DataForm>
       <div aria-live="polite">{outcome && <OutcomeView outcome={outcome} />}</div>
     </section>
   );

@@ -6,6 +6,7 @@ import { Empty, Failure, Loading } from "../ui/state.tsx";
 import { useLoad } from "../use-load.ts";
 import { FileTree } from "../workspace/file-tree.tsx";
 import { FileView } from "../workspace/file-view.tsx";
+import { ProcessList } from "../workspace/process-list.tsx";
 import { SearchHits } from "../workspace/search-hits.tsx";
 import { SkillList } from "../workspace/skill-list.tsx";
 
@@ -74,7 +75,13 @@ export function WorkspacePage({ workspaceId }: { workspaceId?: string }): ReactN
           </nav>
           <div className="stack">
             <div className="row">
-              <h2 className="grow">{chosen.name}</h2>
+              <h2 className="grow">
+                {file === undefined ? (
+                  chosen.name
+                ) : (
+                  <Link href={hrefTo(["workspace", chosen.id], {})}>{chosen.name}</Link>
+                )}
+              </h2>
               {chosen.safety.readOnly && <Badge>read-only</Badge>}
               {chosen.capabilities.hasSandbox && <Badge>runs commands</Badge>}
             </div>
@@ -83,6 +90,7 @@ export function WorkspacePage({ workspaceId }: { workspaceId?: string }): ReactN
             {file === undefined && words.trim() === "" && hasFilesystem && (
               <p className="muted">Choose a file.</p>
             )}
+            {chosen.capabilities.hasSandbox && file === undefined && <ProcessList workspaceId={chosen.id} />}
             {hasSkills && file === undefined && <SkillList workspaceId={chosen.id} />}
           </div>
         </div>

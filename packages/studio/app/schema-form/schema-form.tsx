@@ -38,7 +38,7 @@ export function SchemaForm(props: Omit<FieldProps, "path">): ReactNode {
 
 function Properties({ field, value, path, issues, onChange }: FieldProps<"object">): ReactNode {
   const current = (typeof value === "object" && value !== null ? value : {}) as Record<string, unknown>;
-  if (field.properties.length === 0) return <p className="hint">This tool needs no input.</p>;
+  if (field.properties.length === 0) return <p className="hint">No input is needed.</p>;
   return (
     <div className="stack">
       {field.properties.map((property) => (

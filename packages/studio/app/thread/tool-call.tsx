@@ -1,14 +1,15 @@
 import type { ToolInvocation } from "@selvedge/protocol";
 import { type ReactNode, useMemo, useState } from "react";
-import { formatShort, formatValue } from "../format.ts";
+import { formatShort } from "../format.ts";
 import { Badge, type Tone } from "../ui/badge.tsx";
-import { CopyButton } from "../ui/copy-button.tsx";
 import { Icon } from "../ui/icon.tsx";
+import { Payload } from "../ui/payload.tsx";
 import { useActions, useApproval } from "./actions.tsx";
 import { ApprovalForm } from "./approval-form.tsx";
 import { ChangeCard } from "./change-card.tsx";
 import { PlanText, toPlan } from "./plan-form.tsx";
 import { plainOutput } from "./shell-output.ts";
+import { Screenshot, withoutPicture } from "./screenshot.tsx";
 import { SubagentThread } from "./subagent-thread.tsx";
 import { OutputBox } from "./terminal-card.tsx";
 
@@ -23,7 +24,8 @@ export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
   const [open, setOpen] = useState(false);
   const look = toLook(call, approval !== undefined);
   const args = call.transcript?.args ?? call.args;
-  const result = call.transcript?.result ?? call.result;
+  const whole = call.transcript?.result ?? call.result;
+  const result = useMemo(() => withoutPicture(call.toolName, whole), [call.toolName, whole]);
   // The values may be large, and change less often than this is drawn.
   const shortArgs = useMemo(() => formatShort(inShort(call.toolName, args)), [call.toolName, args]);
   const shortResult = useMemo(() => formatShort(contentOf(result), 160), [result]);
@@ -55,6 +57,7 @@ export function ToolCall({ call }: { call: ToolInvocation }): ReactNode {
       {!open && result !== undefined && !isQuiet && (
         <p className="tool-call-result mono muted truncate">← {shortResult}</p>
       )}
+      <Screenshot toolName={call.toolName} result={whole} />
       {plan && (
         <div className="tool-call-body">
           <PlanText plan={plan} />
@@ -107,20 +110,6 @@ function inShort(toolName: string, args: unknown): unknown {
 function contentOf(result: unknown): unknown {
   const { content } = Object(result) as { content?: unknown };
   return typeof content === "string" ? content : result;
-}
-
-function Payload({ name, value }: { name: string; value: unknown }): ReactNode {
-  return (
-    <div>
-      <div className="row payload-head">
-        <p className="hint grow">{name}</p>
-        <CopyButton label={`Copy the ${name.toLowerCase()}`} text={() => formatValue(value)} />
-      </div>
-      <pre className="code" tabIndex={0}>
-        {formatValue(value)}
-      </pre>
-    </div>
-  );
 }
 
 function toLook(call: ToolInvocation, waiting: boolean): Look {

@@ -3,7 +3,8 @@ import { AgentError } from "@selvedge/core/errors";
 import type { Storage, Row } from "@selvedge/core/storage";
 import type { Attempt, DecisionAttempt, Ledger, MessageKind, SentMessage, SimThread } from "./ledger.ts";
 import type { AgentName, SimApp } from "./sim-app.ts";
-import type { SimFiles } from "./sim-files.ts";
+import type { SimCommands } from "./sim-commands.ts";
+import { SimFiles } from "./sim-files.ts";
 import type { SimProcess } from "./sim-process.ts";
 import { notify, useInbox } from "./notification-actions.ts";
 import { actInSession } from "./session-actions.ts";
@@ -28,7 +29,7 @@ export interface Stage {
   /** What goes on is in sessions, where the world has any. */
   sessions: SimSessions | undefined;
   /** Files that agents and people change, where the world has any. */
-  files: SimFiles | undefined;
+  files: SimFiles | SimCommands | undefined;
   apps(): SimApp[];
 }
 
@@ -62,7 +63,7 @@ export async function act(stage: Stage): Promise<void> {
     [stage.prepared ? 3 : 0, trespass],
     [stage.notifies ? 40 : 0, notify],
     [stage.notifies ? 8 : 0, useInbox],
-    [stage.files ? 12 : 0, () => stage.files?.change()],
+    [stage.files instanceof SimFiles ? 12 : 0, () => (stage.files as SimFiles).change()],
   ]);
   await action(stage);
 }

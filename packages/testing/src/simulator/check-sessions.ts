@@ -176,7 +176,7 @@ async function checkState(stage: Stage, sessions: SimSessions, id: string): Prom
   const state = (row?.["state"] ?? {}) as Record<string, unknown>;
   for (const update of sessions.updates) {
     if (update.sessionId !== id || update.outcome !== "accepted") continue;
-    if (update.createdAt !== row?.["created_at"]) continue;
+    if (update.incarnation !== row?.["incarnation"]) continue;
     if (!(update.key in state)) world.violate("S3", `${update.key} of ${id} is lost`);
   }
   const keys = Object.keys(state).filter((key) => /^k\d/.test(key)).length;

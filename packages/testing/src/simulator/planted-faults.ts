@@ -13,18 +13,26 @@ import {
   SENDS,
 } from "./tables.ts";
 import { PLANTED_SESSION_FAULTS } from "./planted-session-faults.ts";
+import { PLANTED_COMMAND_FAULTS } from "./planted-command-faults.ts";
 import { PLANTED_FILE_FAULTS } from "./planted-file-faults.ts";
+import { hasCommands } from "./sim-commands.ts";
+import { hasFiles } from "./sim-files.ts";
+import type { PlantedCommandFault } from "./sim-machine.ts";
 import type { PlantedFileFault } from "./sim-filesystem.ts";
 import type { World } from "./world.ts";
 
 /** A mistake made on purpose, to see that the checks find it. */
 export interface PlantedFault {
   name: string;
+  /** Whether a world can show it. Every world, when absent. */
+  isIn?(seed: number): boolean;
   /** Changes what a commit does. */
   commit?(writes: readonly Write[], world: World): Write[];
   select?(query: Select, world: World): Select;
   /** Changes how the agent's tools are declared. */
   files?: PlantedFileFault;
+  /** Changes how processes are identified. */
+  commands?: PlantedCommandFault;
   tools?: { plainIsIdempotent?: boolean; approvalIsSkipped?: boolean };
 }
 
@@ -192,5 +200,13 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   { name: "T7 a tool runs without the approval it needs", tools: { approvalIsSkipped: true } },
   ...PLANTED_SESSION_FAULTS,
-  ...PLANTED_FILE_FAULTS,
+  ...PLANTED_FILE_FAULTS.map((fault) => ({ ...fault, isIn: hasFiles })),
+  ...PLANTED_COMMAND_FAULTS.map((fault) => ({ ...fault, isIn: hasCommands })),
 ];
+
+/** The first worlds that can show a fault. */
+export function worldsWith({ isIn }: PlantedFault, count: number): number[] {
+  const seeds: number[] = [];
+  for (let seed = 1; seeds.length < count; seed++) if (!isIn || isIn(seed)) seeds.push(seed);
+  return seeds;
+}

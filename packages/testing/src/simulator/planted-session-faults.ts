@@ -46,7 +46,7 @@ export const PLANTED_SESSION_FAULTS: readonly PlantedFault[] = [
     commit: (writes) =>
       writes.map((write) => {
         if (write.op !== "update" || write.table !== SESSIONS) return write;
-        const { version: _, created_at: __, ...where } = write.where;
+        const { version: _, incarnation: __, ...where } = write.where;
         return { ...write, where };
       }),
   },

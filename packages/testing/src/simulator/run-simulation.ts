@@ -1,11 +1,14 @@
 import type { Violation } from "./world.ts";
-import { simulate, type SimulateOptions } from "./simulate.ts";
+import { simulate, type SimulateOptions, type SimulationResult } from "./simulate.ts";
+import { simulateWorkflows } from "./workflow/simulate-workflows.ts";
 
 export interface RunSimulationOptions extends SimulateOptions {
   /** How many worlds. */
   seeds: number;
   /** The first seed. 1 when absent. */
   from?: number;
+  /** Worlds whose processes run generated workflows, instead of those with threads. */
+  workflows?: boolean;
   /** Go on after a violation, up to so many. 1 when absent. */
   maxViolations?: number;
   onProgress?: (progress: { done: number; seeds: number; violations: number }) => void;
@@ -16,6 +19,8 @@ export interface SimulationFailure {
   violation: Violation;
   /** The last things that happened in that world. */
   lastEvents: string[];
+  /** Whether it is a world with workflows. */
+  workflows: boolean;
 }
 
 export interface SimulationReport {
@@ -31,23 +36,26 @@ const LAST_EVENTS = 40;
 
 /** Simulates one world per seed, and looks closely at those where a promise did not hold. */
 export async function runSimulation(options: RunSimulationOptions): Promise<SimulationReport> {
-  const { seeds, from = 1, maxViolations = 1, onProgress, ...each } = options;
+  const { seeds, from = 1, maxViolations = 1, onProgress, workflows = false, ...each } = options;
+  const look = workflows ? simulateWorkflows : simulate;
   const report: SimulationReport = { worlds: 0, steps: 0, virtualMs: 0, failures: [], reached: new Map() };
   for (let seed = from; seed < from + seeds && report.failures.length < maxViolations; seed++) {
-    const { violation, reached, steps, virtualMs } = await simulate(seed, each);
+    const { violation, reached, steps, virtualMs } = await look(seed, each);
     report.worlds++;
     report.steps += steps;
     report.virtualMs += virtualMs;
     for (const state of reached) report.reached.set(state, (report.reached.get(state) ?? 0) + 1);
     // The same seed is the same world: the story is told when somebody wants to read it.
-    if (violation) report.failures.push({ seed, violation, lastEvents: await lastEvents(seed, each) });
+    if (violation) {
+      const again = await look(seed, { ...each, trace: true });
+      report.failures.push({ seed, violation, lastEvents: lastEvents(again), workflows });
+    }
     onProgress?.({ done: report.worlds, seeds, violations: report.failures.length });
   }
   return report;
 }
 
-async function lastEvents(seed: number, options: SimulateOptions): Promise<string[]> {
-  const { trace, violation } = await simulate(seed, { ...options, trace: true });
+function lastEvents({ trace, violation }: SimulationResult): string[] {
   return [
     ...(trace ?? []).slice(-LAST_EVENTS),
     ...(violation ? [] : ["(The second time nothing went wrong: something outside the world has a say.)"]),
@@ -55,10 +63,11 @@ async function lastEvents(seed: number, options: SimulateOptions): Promise<strin
 }
 
 /** A failure as text, with how to see it again. */
-export function describeFailure({ seed, violation, lastEvents: events }: SimulationFailure): string {
+export function describeFailure(failure: SimulationFailure): string {
+  const { seed, violation, lastEvents: events, workflows } = failure;
   return [
     `${violation.message}`,
-    `seed ${seed}, replay with: npm run sim -- --seed ${seed} --trace (on the same commit: git rev-parse HEAD)`,
+    `seed ${seed}, replay with: npm run sim -- ${workflows ? "--workflows " : ""}--seed ${seed} --trace (on the same commit: git rev-parse HEAD)`,
     ...events.map((event) => `  ${event}`),
   ].join("\n");
 }

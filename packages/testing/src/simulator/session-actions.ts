@@ -188,8 +188,8 @@ function abort({ world }: Stage, { session, app, id }: Handle): void {
 function updateState(stage: Stage, handle: Handle): void {
   const sessions = stage.sessions!;
   const key = `k${stage.world.nextNumber()}`;
-  const createdAt = handle.session.core.row.createdAt.getTime();
-  const update = { ...attemptOf(handle), key, createdAt };
+  const { incarnation } = handle.session.core.row;
+  const update = { ...attemptOf(handle), key, incarnation };
   sessions.updates.push(update);
   const work = handle.session.state.update((state) => ({
     updates: { [key]: 1, count: Number(state["count"] ?? 0) + 1 },

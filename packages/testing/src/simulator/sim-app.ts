@@ -8,6 +8,7 @@ import type { PlantedFault } from "./planted-faults.ts";
 import { SimMemory } from "./sim-memory.ts";
 import { simController } from "./sim-controller.ts";
 import { simModel } from "./sim-model.ts";
+import type { SimCommands } from "./sim-commands.ts";
 import type { SimFiles } from "./sim-files.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimSessions } from "./sim-sessions.ts";
@@ -36,7 +37,7 @@ export interface SimSurroundings {
   ledger: Ledger;
   inbox: SimInbox | undefined;
   sessions: SimSessions | undefined;
-  files: SimFiles | undefined;
+  files: SimFiles | SimCommands | undefined;
   planted: PlantedFault | undefined;
 }
 

@@ -121,10 +121,14 @@ function contentOf(toolCallId: string): string {
 }
 
 /** One world of ten. Not drawn, so that the other seeds keep their worlds. */
+export function hasFiles(seed: number): boolean {
+  return seed % 10 === 8;
+}
+
 export function drawFiles(
   world: World,
   seed: number,
   planted: PlantedFault | undefined,
 ): SimFiles | undefined {
-  return seed % 10 === 8 ? new SimFiles(world, planted?.files) : undefined;
+  return hasFiles(seed) ? new SimFiles(world, planted?.files) : undefined;
 }

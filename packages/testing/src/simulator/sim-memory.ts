@@ -1,6 +1,8 @@
-import type { MastraMemory, MemoryParts } from "@selvedge/core/memory";
+import type { MastraMemory, MemoryParts, MemoryRun } from "@selvedge/core/memory";
 import type { Processor } from "@selvedge/core/processors";
 import type { CloneThreadOptions, CloneThreadResult, Storage } from "@selvedge/core/storage";
+
+const SHOWN = 1_000;
 
 /** A memory that shows a run the whole history of its thread. */
 export class SimMemory implements MastraMemory {
@@ -16,13 +18,20 @@ export class SimMemory implements MastraMemory {
     return (await this.storage.getStore("memory"))!.cloneThread(options);
   }
 
-  async prepareRun(): Promise<MemoryParts> {
+  historyLimit(): number {
+    return SHOWN;
+  }
+
+  async prepareRun({ journal }: MemoryRun): Promise<MemoryParts> {
     const store = await this.storage.getStore("memory");
     const history: Processor = {
       id: "history",
       async processInput({ messageList, threadId }) {
         if (threadId === undefined) return;
-        messageList.prepend((await store?.recentMessages({ threadId, limit: 1000 })) ?? []);
+        const newest = journal
+          ? await journal.recentMessages(SHOWN)
+          : await store?.recentMessages({ threadId, limit: SHOWN });
+        messageList.prepend(newest ?? []);
       },
     };
     return { inputProcessors: [history], outputProcessors: [], tools: {} };

@@ -1,4 +1,4 @@
-import type { Change } from "@selvedge/core/storage";
+import type { Change, MachineProcesses } from "@selvedge/core/storage";
 import { VirtualSystem } from "../virtual-system.ts";
 import { Random } from "./random.ts";
 import type { World } from "./world.ts";
@@ -16,6 +16,10 @@ export class SimProcess extends VirtualSystem {
   toolsAtWork = 0;
   readonly watchers: Set<(change: Change) => void> = new Set();
   onCrash: () => void = () => {};
+  /** Where it runs commands, in worlds with some. */
+  machine?: MachineProcesses;
+  onDeath: () => void = () => {};
+  readonly #whenDead = new Set<() => void>();
   #newsOnTheWay = false;
   #newsKeys = new Set<string>();
 
@@ -78,12 +82,20 @@ export class SimProcess extends VirtualSystem {
     });
   }
 
+  /** Calls back when it dies, until the returned function is called. */
+  whenDead(callback: () => void): () => void {
+    this.#whenDead.add(callback);
+    return () => this.#whenDead.delete(callback);
+  }
+
   crash(): void {
     if (!this.alive || this.slot < 0) return;
     this.alive = false;
     if (this.toolsAtWork > 0)
       this.world.reached.add("a process crashed between a tool's intent and its result");
     this.watchers.clear();
+    this.onDeath();
+    for (const callback of this.#whenDead) callback();
     this.world.forgetProcess(this);
     this.onCrash();
   }

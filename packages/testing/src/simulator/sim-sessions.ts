@@ -28,8 +28,8 @@ export interface SessionMessage extends Attempt {
 /** An addition to the state of a session. */
 export interface StateUpdate extends Attempt {
   key: string;
-  /** When the session was created that has it: it may be deleted and created anew. */
-  createdAt: number;
+  /** The creation of the session that has it: a session can be deleted and created again. */
+  incarnation: string | undefined;
 }
 
 /** A session that is open in a process. */
@@ -95,12 +95,19 @@ export class SimSessions {
       [before, ...after].map((version) => (version?.row ? policyOf(version.row, toolName, args) : "ask")),
     );
     if (policies.has("allow")) return;
+    const isApproved = this.#decided.get(toolCallId) === true;
     // A call that was read while there was no session is asked for, and may run under the next one.
-    const wasWithout = this.deletions.size > 0 && this.#decided.get(toolCallId) === true;
-    if (!policies.has("ask") && !wasWithout)
+    const wasWithout = this.deletions.size > 0 && isApproved;
+    // A run is continued under the session that approves: the rules of another one asked for the call.
+    const wasAskedElsewhere =
+      isApproved &&
+      this.ids.some((id) => {
+        const version = this.#versions.slice(0, since).findLast(({ sessionId: other }) => other === id);
+        return id !== sessionId && version?.row && policyOf(version.row, toolName, args) === "ask";
+      });
+    if (!policies.has("ask") && !wasWithout && !wasAskedElsewhere)
       return this.#world.violate("S1", `${toolName} ran for ${toolCallId}, and the rules deny it`);
-    if (this.#decided.get(toolCallId) !== true)
-      this.#world.violate("S1", `${toolName} ran for ${toolCallId}, which nobody allowed`);
+    if (!isApproved) this.#world.violate("S1", `${toolName} ran for ${toolCallId}, which nobody allowed`);
   }
 }
 

@@ -19,7 +19,10 @@ import type { PlantedFault } from "./planted-faults.ts";
 import type { SimSurroundings } from "./sim-app.ts";
 import type { SimProcess } from "./sim-process.ts";
 
-type StoreSurroundings = Pick<SimSurroundings, "shared" | "sessions" | "planted">;
+type StoreSurroundings = Pick<SimSurroundings, "shared" | "sessions" | "planted"> & {
+  /** Called when a commit took effect, with what the code wrote. */
+  committed?(writes: readonly Write[]): void;
+};
 
 /** One process's view of the store that all processes share. */
 export class SimStorage extends Storage {
@@ -49,12 +52,14 @@ class SimDriver implements StorageDriver {
   readonly #shared: Storage;
   readonly #watch: CommitWatch;
   readonly #planted: PlantedFault | undefined;
+  readonly #committed: ((writes: readonly Write[]) => void) | undefined;
   readonly #lines = new KeyLines();
 
-  constructor(process: SimProcess, { shared, sessions, planted }: StoreSurroundings) {
+  constructor(process: SimProcess, { shared, sessions, planted, committed }: StoreSurroundings) {
     this.#process = process;
     this.#shared = shared;
     this.#planted = planted;
+    this.#committed = committed;
     this.#watch = new CommitWatch(process, shared, sessions);
   }
 
@@ -130,7 +135,11 @@ class SimDriver implements StorageDriver {
       world.note(() => `${this.#process.name}   fails without effect`);
       return Promise.reject(failure("could not be written"));
     }
-    const applied = this.#watch.apply(writes, this.#planted?.commit?.(writes, world) ?? writes);
+    const planted = this.#planted?.commit?.(writes, world) ?? writes;
+    const applied = this.#watch.apply(writes, planted).then((result) => {
+      this.#committed?.(writes);
+      return result;
+    });
     for (const other of world.processes) if (other !== this.#process && other.alive) other.tellNews(keys);
     if (!world.random.chance(world.faults.unsureCommit)) return applied;
     world.note(() => `${this.#process.name}   takes effect and reports a failure`);

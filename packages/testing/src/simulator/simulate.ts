@@ -1,6 +1,6 @@
 import { SESSION_DOMAIN } from "@selvedge/core/agent-controller";
 import { InMemoryStorage, type Row, type Storage } from "@selvedge/core/storage";
-import { WORKSPACE_DOMAIN } from "@selvedge/core/workspace";
+import { PROCESS_DOMAIN, WORKSPACE_DOMAIN } from "@selvedge/core/workspace";
 import { act, answer, type Stage, waitingCalls } from "./actions.ts";
 import { checkEnd, restlessness } from "./check-end.ts";
 import { type FaultPlan, NO_FAULTS } from "./fault-plan.ts";
@@ -8,6 +8,7 @@ import { Ledger, type SimThread } from "./ledger.ts";
 import type { PlantedFault } from "./planted-faults.ts";
 import { endSessions } from "./end-sessions.ts";
 import { type SimApp, type SimSurroundings, startApp } from "./sim-app.ts";
+import { drawCommands } from "./sim-commands.ts";
 import { drawFiles } from "./sim-files.ts";
 import { drawInbox } from "./sim-inbox.ts";
 import { OneByOneStorage } from "./one-by-one-storage.ts";
@@ -85,7 +86,9 @@ async function live(
   const count = random.between(1, 3);
   const sessions = drawSessions(world, seed);
   const inbox = sessions ? undefined : drawInbox(random, count);
-  const files = sessions ? undefined : drawFiles(world, seed, planted);
+  const files = sessions
+    ? undefined
+    : (drawFiles(world, seed, planted) ?? drawCommands(world, seed, planted));
   const around: SimSurroundings = { shared, ledger, inbox, sessions, files, planted };
   let healed = false;
   const start = (slot: number, incarnation: number): void => {
@@ -123,6 +126,7 @@ async function live(
   };
   await shared.domain(SESSION_DOMAIN);
   await shared.domain(WORKSPACE_DOMAIN);
+  await shared.domain(PROCESS_DOMAIN);
   if (stage.prepared && !sessions) {
     const memory = await shared.getStore("memory");
     const at = new Date(outside.now());

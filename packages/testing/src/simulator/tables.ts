@@ -1,5 +1,5 @@
 import { SESSION_DOMAIN } from "@selvedge/core/agent-controller";
-import { WORKSPACE_DOMAIN } from "@selvedge/core/workspace";
+import { PROCESS_DOMAIN, WORKSPACE_DOMAIN } from "@selvedge/core/workspace";
 import { MESSAGES, MESSAGE_STEPS, type Table, TABLES } from "@selvedge/core/storage";
 
 function table(name: string): Table {
@@ -21,5 +21,7 @@ export const NOTIFICATIONS: Table = table("selvedge_notifications");
 export const SESSIONS: Table = SESSION_DOMAIN.tables[0]!;
 /** What threads changed in files. */
 export const CHANGES: Table = WORKSPACE_DOMAIN.tables[1] as Table;
+/** What commands they started. */
+export const PROCESSES: Table = PROCESS_DOMAIN.tables[0] as Table;
 export const THREAD_STATE: Table = table("selvedge_thread_state");
 export { MESSAGES, MESSAGE_STEPS };

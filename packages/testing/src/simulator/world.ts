@@ -58,6 +58,12 @@ export class World {
     this.trace = options.trace ? [] : undefined;
   }
 
+  /** Whether a process can be cut off from a step that it began. */
+  get mayLoseSteps(): boolean {
+    const { crash, failedCommit, unsureCommit, failedRead, slow, pause, shutdown } = this.plan;
+    return crash + failedCommit + unsureCommit + failedRead + slow + pause + shutdown > 0;
+  }
+
   get time(): number {
     return this.clock.time;
   }

@@ -3,7 +3,7 @@ import type { Chat } from "../chat.ts";
 import { oneLine } from "../printable.ts";
 import type { Theme } from "./theme.ts";
 
-/** Below the editor: where the session is, what it has used, and what goes on. */
+/** Below the editor: where the session is, what it has used, and what it is doing. */
 export class StatusLine implements Component {
   readonly #chat: Chat;
   readonly #theme: Theme;

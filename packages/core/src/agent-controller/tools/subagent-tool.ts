@@ -7,7 +7,6 @@ import type { Storage } from "../../storage/storage.ts";
 import type { System } from "../../system.ts";
 import { followSubagent } from "../../agent/follow-subagent.ts";
 import { RESOURCE_ID_KEY, THREAD_ID_KEY } from "../../request-context/request-context.ts";
-import { readThreadOverview } from "../../thread/inspect/thread-overview.ts";
 import { createTool, type Tool, type ToolExecutionOptions } from "../../tool/tool.ts";
 import type { AgentControllerSubagent } from "../config.ts";
 import { forkThread } from "../fork-thread.ts";
@@ -32,15 +31,15 @@ export interface SubagentHost {
   readonly system: System;
   /** The model for a subagent that names none; empty for the session's. */
   defaultModel(subagent: AgentControllerSubagent): string;
-  /** Copies a thread, where a memory can. */
+  /** Copies a thread, if a memory can. */
   clone: Parameters<typeof forkThread>[0]["clone"] | undefined;
 }
 
 type Result = { content: string; isError: boolean };
 
 /**
- * Gives a task to a subagent: a run on a thread of its own, whose id is made of the call. After a crash the call finds it
- * again. When it asks, the call waits with it, in the store.
+ * Gives a task to a subagent: a run on a separate thread, whose id is derived from the call, so that the call finds it
+ * after a crash. When the subagent asks a person, the call waits with it, in the store.
  */
 export function createSubagentTool(host: SubagentHost): Tool<JsonSchema, undefined> {
   const { subagents } = host;
@@ -59,7 +58,7 @@ export function createSubagentTool(host: SubagentHost): Tool<JsonSchema, undefin
       required: ["agentType", "task"],
     } as JsonSchema,
     idempotent: true,
-    // It ends with the run, or when somebody aborts it: people may take long to answer.
+    // It ends with the run or when it is aborted: people may take long to answer.
     timeoutMs: 0,
     execute: async ({ context }, options) =>
       new SubagentRun(host, context as SubagentCall, options).carryOut(),
@@ -74,7 +73,6 @@ class SubagentRun {
   readonly #threadId: string;
   readonly #resourceId: string;
   #text = "";
-  #calls = new Map<string, string>();
 
   constructor(host: SubagentHost, call: SubagentCall, options: ToolExecutionOptions) {
     this.#host = host;
@@ -125,7 +123,7 @@ class SubagentRun {
     return result;
   }
 
-  /** The result, or nothing where the subagent waits for somebody: then this call waits, too. */
+  /** The result, or `undefined` if the subagent waits for a person: then this call waits, too. */
   async #work(
     definition: AgentControllerSubagent,
     modelId: string,
@@ -136,13 +134,12 @@ class SubagentRun {
     const [threadId, resourceId] = [this.#threadId, this.#resourceId];
     if (after === undefined) await this.#begin(definition, modelId, forked);
     const { abortSignal } = this.#options;
-    const overview = await readThreadOverview(storage, threadId);
-    const known = after === undefined ? (overview?.lastSeq ?? 0) : 0;
     let end: Result | undefined;
+    // After a crash, all of it follows the second `subagent_start`: what was told before may not have been stored.
     const subagent = await followSubagent(
       { agent, storage, threadId, resourceId, abortSignal },
       after ?? 0,
-      (chunk) => (end = this.#take(chunk, chunk.seq <= known)) !== undefined,
+      (chunk) => (end = this.#take(chunk)) !== undefined,
     );
     if (!subagent) return end ?? this.#aborted();
     await this.#options.suspend({ subagent } satisfies SubagentWait);
@@ -192,21 +189,19 @@ class SubagentRun {
     await sent.admitted;
   }
 
-  #take(chunk: AgentChunk, isPast: boolean): Result | undefined {
+  #take(chunk: AgentChunk): Result | undefined {
     const { agentType } = this.#call;
     const of = { toolCallId: this.#options.toolCallId, agentType };
-    const tell = (event: AgentControllerEvent) => !isPast && this.#tell(event);
     switch (chunk.type) {
       case "step-start":
         this.#text = "";
         return undefined;
       case "text-delta":
         this.#text += chunk.payload.text;
-        tell({ type: "subagent_text_delta", ...of, textDelta: chunk.payload.text });
+        this.#tell({ type: "subagent_text_delta", ...of, textDelta: chunk.payload.text });
         return undefined;
       case "tool-call":
-        this.#calls.set(chunk.payload.toolCallId, chunk.payload.toolName);
-        tell({
+        this.#tell({
           type: "subagent_tool_start",
           ...of,
           subToolName: chunk.payload.toolName,
@@ -219,7 +214,7 @@ class SubagentRun {
         const { toolName } = chunk.payload;
         const isError = chunk.type !== "tool-result" || chunk.payload.isError === true;
         const subToolResult = chunk.type === "tool-result" ? chunk.payload.result : undefined;
-        tell({ type: "subagent_tool_end", ...of, subToolName: toolName, subToolResult, isError });
+        this.#tell({ type: "subagent_tool_end", ...of, subToolName: toolName, subToolResult, isError });
         return undefined;
       }
       case "abort":

@@ -149,7 +149,8 @@ export function deliveryWrites(
   admissions: readonly Admission[],
 ): Write[] {
   const { threadId, resourceId, system } = thread;
-  const sameRun = requireRun(threadId, actor?.runId);
+  // One that takes the thread requires that itself.
+  const sameRun = admissions.some(({ item }) => item) ? [] : [requireRun(threadId, actor?.runId)];
   const first = actor?.nextSeq ?? 1;
   let nextSeq = first;
   const items: Write[] = [];
@@ -170,10 +171,10 @@ export function deliveryWrites(
     nextSeq += chunks.length;
   }
   if (stored.length === 0)
-    return [requireNone(THREADS, { id: threadId, resource_id: { ne: resourceId } }), sameRun, ...items];
+    return [requireNone(THREADS, { id: threadId, resource_id: { ne: resourceId } }), ...sameRun, ...items];
   const now = new Date(system.now());
   return [
-    nextSeq === first ? sameRun : moveSeq(thread, first, nextSeq),
+    ...(nextSeq === first ? sameRun : [moveSeq(thread, first, nextSeq)]),
     ...items,
     insertThread({ id: threadId, resourceId, createdAt: now, updatedAt: now }),
     ...stored,

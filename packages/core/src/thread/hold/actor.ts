@@ -32,6 +32,11 @@ export function toActor(row: ActorRow): Actor {
   };
 }
 
+/** Changes whenever a thread gets events, except while a run is working. */
+export function markOf(actor: Actor | undefined): string {
+  return actor ? `${actor.fence} ${actor.runId} ${actor.nextSeq}` : "";
+}
+
 export async function readActor(storage: Storage, threadId: string): Promise<Actor | undefined> {
   const [row] = await storage.select({ table: ACTORS, where: { thread_id: threadId }, limit: 1 });
   return row && toActor(row);

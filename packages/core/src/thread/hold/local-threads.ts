@@ -1,5 +1,7 @@
-import { keyOf } from "./scheduler.ts";
 import type { AgentChunk } from "@selvedge/protocol";
+import { Janitor } from "../../actor/janitor.ts";
+import { LeaseScheduler } from "../../actor/lease-scheduler.ts";
+import { Owner } from "../../actor/owner.ts";
 import { AgentError } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import type { Decision } from "../../run/resume.ts";
@@ -9,6 +11,7 @@ import { checkId } from "../../storage/check-id.ts";
 import { deletionListeners } from "../../storage/deletion-listeners.ts";
 import type { Change, Storage, Write } from "../../storage/storage.ts";
 import { noThread } from "../../storage/no-thread.ts";
+import { recentSelect } from "../../storage/list-messages.ts";
 import { THREADS } from "../../storage/tables.ts";
 import { ACTORS, type RunRow, RUNS } from "../../storage/thread-tables.ts";
 import { sleep, type System } from "../../system.ts";
@@ -28,10 +31,9 @@ import type {
   ThreadAddress,
   Threads,
 } from "../threads.ts";
-import { toActor } from "./actor.ts";
-import { Janitor } from "./janitor.ts";
-import { LeaseScheduler } from "./lease-scheduler.ts";
-import { Owner } from "./owner.ts";
+import { markOf, toActor } from "./actor.ts";
+import { findAbandoned } from "./find-abandoned.ts";
+import { keyOf } from "./key-of.ts";
 import { Thread } from "./thread.ts";
 import { ThreadDirectory } from "./thread-directory.ts";
 import { DEFAULT_THREAD_LIMITS, type ThreadLimits } from "./thread-limits.ts";
@@ -56,7 +58,7 @@ export class LocalThreads implements Threads {
   readonly logger: Logger;
   readonly limits: ThreadLimits;
   readonly owner: Owner;
-  readonly scheduler: LeaseScheduler;
+  readonly scheduler: LeaseScheduler<ThreadAddress>;
   readonly directory: ThreadDirectory;
   readonly #carriers = new Map<string, RunCarrier>();
   /** Options of sends that are not JSON, for as long as this process may still use them. */
@@ -74,12 +76,14 @@ export class LocalThreads implements Threads {
     this.system = system;
     this.logger = logger;
     this.limits = { ...DEFAULT_THREAD_LIMITS, ...limits };
-    this.owner = new Owner(storage, system, this.limits.lease);
+    this.owner = Owner.of(storage, system, this.limits.lease);
     this.#janitor = new Janitor(this);
     this.directory = new ThreadDirectory((threadId, resourceId) => new Thread(this, threadId, resourceId));
     const { owner } = this;
     const onLook = (): void => this.#onLook();
-    this.scheduler = new LeaseScheduler({ storage, system, logger, owner, limits: this.limits, onLook });
+    const search = findAbandoned(storage, system, owner);
+    const scheduling = { storage, system, logger, owner, limits: this.limits, search, onLook };
+    this.scheduler = new LeaseScheduler({ ...scheduling, what: "threads", keyOf });
     this.scheduler.onWake((thread) => this.thread(thread).look());
     deletionListeners(storage).add((threadId) => {
       for (const thread of this.directory.byId(threadId)) thread.tail.refresh();
@@ -111,22 +115,28 @@ export class LocalThreads implements Threads {
     return send(this, this.thread(target), request);
   }
 
-  async join(target: ThreadAddress, { title, metadata, ...ticket }: JoinRequest): Promise<RunJournal> {
+  async join(
+    target: ThreadAddress,
+    { title, metadata, recent, ...ticket }: JoinRequest,
+  ): Promise<RunJournal> {
     const { threadId, resourceId } = target;
     const { runId, agentId } = ticket;
-    const [[row], [stored]] = await this.storage.selectAll([
+    const [[row], [stored], newest = []] = await this.storage.selectAll([
       { table: ACTORS, where: { thread_id: threadId }, limit: 1 },
       { table: THREADS, where: { id: threadId }, limit: 1, columns: ["resource_id"] },
+      ...(recent > 0 ? [recentSelect(threadId, recent)] : []),
     ]);
     const owner = row?.resource_id ?? stored?.resource_id;
     if (owner !== undefined && owner !== resourceId) throw noThread(threadId, resourceId);
-    let seen: Waiter["seen"] = { actor: row && toActor(row) };
+    const actor = row && toActor(row);
+    let seen: Waiter["seen"] = { actor };
     const journal: ThreadJournal = new ThreadJournal({
       thread: this.directory.peek(target),
       runId,
       agentId,
       details: { title, metadata },
       exists: stored !== undefined,
+      ahead: { rows: newest, limit: recent, fence: actor?.fence ?? 0, nextSeq: actor?.nextSeq ?? 1 },
       enter: (abortSignal) => {
         // Looked up now: the handle may have been forgotten and recreated since the call.
         const thread = this.thread(target);
@@ -343,21 +353,30 @@ export class LocalThreads implements Threads {
       const byId = new Map(rows.map((row) => [row.thread_id, row]));
       for (const thread of some) {
         const row = byId.get(thread.threadId);
-        const mark = row ? `${row.fence} ${row.run_id} ${row.next_seq}` : "";
+        const mark = markOf(row && toActor(row));
         // A working run writes events without a trace in the row.
         if (row?.run_state === "running" || mark !== thread.mark) thread.tail.behind();
+        if (row?.has_mail === 1 && row.run_state === "idle") thread.wake();
         thread.mark = mark;
       }
     }
   }
 
+  /** The store did not respond: each reader finds out for itself, and waits for the store. */
+  #readersLookAgain(): void {
+    for (const thread of this.directory.all()) if (!thread.run) thread.tail.behind();
+  }
+
   /** Another process wrote: readers may have news, waiters a free thread, runs an abort request. */
   #onNews(change: Change): void {
     const busy: Thread[] = [];
+    // Any thread may have changed. Asking for all of them together is cheaper than each reader asking for its own.
+    const isUnknown = change === "unknown";
+    if (isUnknown) void this.#lookForReaders().catch(() => this.#readersLookAgain());
     for (const thread of this.directory.concernedBy(change)) {
-      thread.newsCame();
+      thread.newsCame({ readersKnow: isUnknown });
       if (thread.isBusy) busy.push(thread);
-      if (!thread.run && thread.inUse) thread.wake();
+      if (!thread.run && (isUnknown ? thread.isWorkedOn : thread.inUse)) thread.wake();
     }
     if (busy.length > 0) void this.#checkAborts(busy).catch(() => {});
   }

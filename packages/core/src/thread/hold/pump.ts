@@ -17,9 +17,9 @@ import {
 } from "../admit/mailbox.ts";
 import { type ParkedRun, readTaken } from "../journal/resumption.ts";
 import { ThreadJournal } from "../journal/thread-journal.ts";
-import type { Lease } from "../log/fenced-log.ts";
+import type { Lease } from "../../actor/log/fenced-log.ts";
 import { type Actor, readActor, toActor } from "./actor.ts";
-import { Attempts, exhausted, MAX_ATTEMPTS } from "./attempts.ts";
+import { Attempts, exhausted, MAX_ATTEMPTS } from "../../actor/attempts.ts";
 import { take, takeIdle, takeLater, takeOver, type Taking } from "./take.ts";
 import type { Thread } from "./thread.ts";
 import type { Waiter } from "./waiters.ts";

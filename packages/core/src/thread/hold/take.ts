@@ -5,7 +5,7 @@ import type { CommitResult, Write } from "../../storage/storage.ts";
 import { THREADS } from "../../storage/tables.ts";
 import { type ActorRow, ACTORS, RUNS } from "../../storage/thread-tables.ts";
 import { insert, remove, requireNone, update } from "../../storage/writes.ts";
-import type { Lease } from "../log/fenced-log.ts";
+import type { Lease } from "../../actor/log/fenced-log.ts";
 import { type Actor, newActor } from "./actor.ts";
 import type { Thread } from "./thread.ts";
 

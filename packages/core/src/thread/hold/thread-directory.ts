@@ -1,6 +1,6 @@
 import type { Change } from "../../storage/storage.ts";
 import type { ThreadAddress } from "../threads.ts";
-import { keyOf } from "./scheduler.ts";
+import { keyOf } from "./key-of.ts";
 import type { Thread } from "./thread.ts";
 
 /** The threads of which this process keeps state. */

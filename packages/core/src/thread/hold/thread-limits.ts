@@ -1,7 +1,7 @@
 import { DEFAULT_SIGNAL_LIMITS, type SignalLimits } from "../../signal/signal.ts";
 import { DEFAULT_RETENTION, type Retention } from "../../storage/prune.ts";
 import { DEFAULT_MAILBOX_LIMITS, type MailboxLimits } from "../admit/mailbox.ts";
-import { DEFAULT_LEASE, type LeaseLimits } from "./owner.ts";
+import { DEFAULT_LEASE, type LeaseLimits } from "../../actor/owner.ts";
 
 export interface ThreadLimits extends Retention {
   signal: SignalLimits;

@@ -1,3 +1,6 @@
+import type { AgentChunk } from "@selvedge/protocol";
+import type { Lease } from "../../actor/log/fenced-log.ts";
+import { Tail } from "../../actor/log/tail.ts";
 import type { CommitResult, Storage, Write } from "../../storage/storage.ts";
 import { ACTORS, MAILBOX } from "../../storage/thread-tables.ts";
 import { update } from "../../storage/writes.ts";
@@ -7,10 +10,8 @@ import type { SendTurn } from "../admit/send.ts";
 import { SendLine } from "../admit/send-line.ts";
 import type { ParkedRun } from "../journal/resumption.ts";
 import type { ThreadJournal } from "../journal/thread-journal.ts";
-import type { Lease } from "../log/fenced-log.ts";
-import { Tail } from "../log/tail.ts";
 import type { KnownThread } from "../threads.ts";
-import type { Actor } from "./actor.ts";
+import { type Actor, markOf } from "./actor.ts";
 import { KnownRun, type RunOfAgent } from "./known-run.ts";
 import type { LocalThreads } from "./local-threads.ts";
 import { Pump } from "./pump.ts";
@@ -36,7 +37,7 @@ export class Thread implements KnownThread {
   readonly threadId: string;
   readonly resourceId: string;
   readonly threads: LocalThreads;
-  readonly tail: Tail = new Tail();
+  readonly tail: Tail<AgentChunk> = new Tail();
   /** Callers that send to the thread or want to run on it. */
   readonly line: SendLine<SendTurn> = new SendLine(() => this.forget());
   readonly waiters: Waiters = new Waiters();
@@ -47,6 +48,8 @@ export class Thread implements KnownThread {
   /** The highest number in the mailbox that this process knows of. */
   #lastItem = 0;
   #mayHaveMail = true;
+  /** More was waiting than the message that opened the run. */
+  #hasQueue = false;
   /** Others may have written since the run here began. */
   #mayHaveNews = false;
   /** The stored thread, as the last check for its readers found it. */
@@ -180,6 +183,7 @@ export class Thread implements KnownThread {
   found(actor: Actor | undefined): void {
     if (actor) this.threads.directory.claim(this, actor.resourceId);
     if (actor && actor.mailboxCount > 0) this.#mayHaveMail = true;
+    this.#hasQueue = actor !== undefined && actor.mailboxCount > 1;
     this.#known.found(
       actor?.runId === undefined ? undefined : { runId: actor.runId, agentId: actor.agentId },
     );
@@ -196,11 +200,23 @@ export class Thread implements KnownThread {
     this.#mayHaveNews = false;
   }
 
-  /** Another process wrote to the thread. Readers look now, or when the run here has released it. */
-  newsCame(): void {
+  /**
+   * A reader has everything up to this state of the thread. If it is the only one, the next check for readers need not
+   * wake it; another may be further back.
+   */
+  readUpTo(actor: Actor | undefined): void {
+    if (actor?.runId === undefined && this.mark === undefined && this.#readers === 1)
+      this.mark = markOf(actor);
+  }
+
+  /**
+   * Another process wrote to the thread. Readers look now, unless they are told otherwise, or when the run here has
+   * released it.
+   */
+  newsCame({ readersKnow = false }: { readersKnow?: boolean } = {}): void {
     this.mailMayHaveCome();
     if (this.#run) this.#mayHaveNews = true;
-    else this.tail.behind();
+    else if (!readersKnow) this.tail.behind();
   }
 
   /** A run released the thread. */
@@ -299,6 +315,11 @@ export class Thread implements KnownThread {
     return this.#mayHaveMail;
   }
 
+  /** Whether something probably waits when the run ends. */
+  get expectsMail(): boolean {
+    return this.#mayHaveMail || this.#hasQueue;
+  }
+
   /** The mailbox is about to be read: everything that arrived before will be found. */
   lookingIntoMailbox(): void {
     this.#mayHaveMail = false;
@@ -315,11 +336,15 @@ export class Thread implements KnownThread {
   }
 
   get inUse(): boolean {
+    return this.#readers > 0 || this.isWorkedOn;
+  }
+
+  /** Whether anything but readers needs it. */
+  get isWorkedOn(): boolean {
     return (
       this.#run !== undefined ||
       !this.waiters.isEmpty ||
       this.#pump.isLooking ||
-      this.#readers > 0 ||
       !this.line.isEmpty ||
       this.isInLine
     );

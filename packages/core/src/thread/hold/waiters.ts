@@ -1,5 +1,5 @@
 import type { ThreadJournal } from "../journal/thread-journal.ts";
-import type { Lease } from "../log/fenced-log.ts";
+import type { Lease } from "../../actor/log/fenced-log.ts";
 import type { Actor } from "./actor.ts";
 import type { RunTicket } from "./take.ts";
 

@@ -8,6 +8,8 @@ import { QueueWatch, watchQueue } from "./queue-watch.ts";
 /** A store that another process writes to when it is told so. */
 class SharedStorage extends InMemoryStorage {
   readonly watchers = new Set<(change: Change) => void>();
+  /** Its news are late. */
+  isQuiet = false;
 
   override watch(onChange: (change: Change) => void): () => void {
     this.watchers.add(onChange);
@@ -16,9 +18,13 @@ class SharedStorage extends InMemoryStorage {
 
   async writeElsewhere(increment: Record<string, number>): Promise<void> {
     await this.commit([{ op: "update", table: ACTORS, where: { thread_id: "t1" }, increment }]);
-    for (const watcher of this.watchers) watcher("unknown");
-    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+    if (!this.isQuiet) for (const watcher of this.watchers) watcher("unknown");
+    await settled();
   }
+}
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
 async function watched() {
@@ -36,11 +42,11 @@ test("tells of changes of this process, of the watched thread alone", async () =
   expect(news).toEqual(["t1"]);
 });
 
-test("finds what another process queued, edited and took back, and is quiet about the rest", async () => {
+test("finds what another process queued, edited and removed, and is quiet when nothing changed", async () => {
   const { storage, news } = await watched();
-  await storage.writeElsewhere({ fence: 1 });
+  await storage.writeElsewhere({});
   expect(news.splice(0)).toEqual(["t1"]); // Nothing is known before the first look.
-  await storage.writeElsewhere({ fence: 1 });
+  await storage.writeElsewhere({ next_seq: 1 });
   expect(news).toEqual([]);
   await storage.writeElsewhere({ mailbox_count: 1, mailbox_bytes: 10 });
   expect(news.splice(0)).toEqual(["t1"]);
@@ -50,6 +56,31 @@ test("finds what another process queued, edited and took back, and is quiet abou
   expect(news.splice(0)).toEqual(["t1"]);
   await storage.writeElsewhere({ fence: 1, mailbox_count: -1, mailbox_bytes: -10 });
   expect(news.splice(0)).toEqual(["t1"]);
+});
+
+test("finds a message that came and went between two looks: a listener may have read it", async () => {
+  const { storage, news } = await watched();
+  await storage.writeElsewhere({});
+  expect(news.splice(0)).toEqual(["t1"]);
+  storage.isQuiet = true;
+  await storage.writeElsewhere({ mailbox_count: 1, mailbox_bytes: 10 });
+  storage.isQuiet = false;
+  await storage.writeElsewhere({ fence: 1, mailbox_count: -1, mailbox_bytes: -10 });
+  expect(news).toEqual(["t1"]);
+});
+
+test("reports a queue with messages at every periodic look, and an empty one only after a change", async () => {
+  const { storage, news } = await watched();
+  await storage.writeElsewhere({});
+  expect(news.splice(0)).toEqual(["t1"]);
+  QueueWatch.of(storage).look();
+  await settled();
+  expect(news).toEqual([]);
+  await storage.writeElsewhere({ mailbox_count: 1, mailbox_bytes: 10 });
+  expect(news.splice(0)).toEqual(["t1"]);
+  QueueWatch.of(storage).look();
+  await settled();
+  expect(news).toEqual(["t1"]);
 });
 
 test("watches the store only while somebody watches a thread", async () => {

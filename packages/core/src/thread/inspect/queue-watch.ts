@@ -7,14 +7,15 @@ const AT_ONCE = 500;
 
 interface Watched {
   listeners: Set<() => void>;
-  /** What another process cannot change without a trace; unknown until the first check. */
-  seen: { mark: string; count: number } | undefined;
+  /** The state of the thread at the last check; nothing before the first. */
+  mark: string;
+  hasMail: boolean;
 }
 
 /**
- * Calls back when a thread's queue may have changed: a message was queued, edited or removed. Changes of this process
- * are reported at once; when another process wrote, one check of all watched threads finds its changes. Nothing is
- * written.
+ * Calls back when a thread's queue may have changed: a message was queued, edited, removed or taken. Changes of this
+ * process are reported at once; when another process wrote, one check of all watched threads finds its changes. Nothing
+ * is written.
  */
 export function watchQueue(storage: Storage, threadId: string, onChange: () => void): () => void {
   return QueueWatch.of(storage).watch(checkId("threadId", threadId), onChange);
@@ -45,7 +46,7 @@ export class QueueWatch {
   watch(threadId: string, onChange: () => void): () => void {
     // A separate listener for every call, so that the same function may be passed twice.
     const listener = () => onChange();
-    const watched = this.#threads.get(threadId) ?? { listeners: new Set(), seen: undefined };
+    const watched = this.#threads.get(threadId) ?? { listeners: new Set(), mark: "", hasMail: false };
     this.#threads.set(threadId, watched);
     watched.listeners.add(listener);
     this.#stop ??= this.#storage.watch((change) => {
@@ -60,10 +61,13 @@ export class QueueWatch {
     };
   }
 
-  /** Called periodically, in case a notice was lost or a listener read too early. Also reports unchanged queues. */
+  /**
+   * Called periodically, in case a notice was lost. Reports every mailbox that has something in it: a message that was
+   * queued while another of its size was taken leaves the same mark.
+   */
   look(): void {
     if (this.#threads.size === 0) return;
-    for (const watched of this.#threads.values()) watched.seen &&= { ...watched.seen, mark: "" };
+    for (const watched of this.#threads.values()) if (watched.hasMail) watched.mark = "";
     this.#look();
   }
 
@@ -97,13 +101,20 @@ export class QueueWatch {
   #compare(row: ActorRow): void {
     const watched = this.#threads.get(row.thread_id);
     if (!watched) return;
-    const { seen } = watched;
-    const count = row.mailbox_count ?? 0;
-    // An edit that keeps the length raises the fence, like everything that takes or removes a message.
-    const mark = `${count} ${row.mailbox_bytes} ${row.fence}`;
-    watched.seen = { mark, count };
-    if (seen === undefined || (seen.mark !== mark && seen.count + count > 0)) tell(watched);
+    const mark = markOf(row);
+    if (watched.mark === mark) return;
+    watched.mark = mark;
+    watched.hasMail = row.mailbox_count !== 0;
+    tell(watched);
   }
+}
+
+/**
+ * Differs after every change of the queue: everything that edits, removes or takes a queued message raises the fence. A
+ * queue that is empty at two checks may have had a message in between, which a listener may have read.
+ */
+function markOf({ mailbox_count, mailbox_bytes, fence, run_id }: ActorRow): string {
+  return JSON.stringify([mailbox_count, mailbox_bytes, fence, run_id]);
 }
 
 function tell({ listeners }: Watched): void {

@@ -60,7 +60,8 @@ function toWaitingCall(row: CallRow, shown: Shown | undefined): WaitingCall {
     toolName: row.tool_name,
     args: row.args ?? undefined,
     requiresApproval: row.requires_approval === 1,
-    ...(row.suspend_payload !== null && { suspendPayload: row.suspend_payload }),
+    ...(row.requires_approval !== 1 &&
+      row.suspend_payload !== null && { suspendPayload: row.suspend_payload }),
     ...(row.reason !== null && { reason: row.reason }),
   };
   const { args, suspendPayload } = { ...call, ...shown };

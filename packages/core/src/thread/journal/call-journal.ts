@@ -57,7 +57,8 @@ export class CallJournal {
     const open = (this.#open = placeOf(place));
     const started = (this.#started = calls.map((call) => call.toolCallId));
     const progress = this.#progress;
-    const columns = { state: "started", requires_approval: 0 } as const;
+    // A row keeps what the call was approved with.
+    const columns = { state: "started" } as const;
     return {
       openStep: {
         ...open,
@@ -164,7 +165,7 @@ export class CallJournal {
     const row = this.#row(place, intent, {
       state: "waiting",
       requires_approval: call.requiresApproval ? 1 : 0,
-      suspend_payload: call.suspendPayload ?? null,
+      suspend_payload: call.bounds === undefined ? (call.suspendPayload ?? null) : { bounds: call.bounds },
       resume_schema: call.resumeSchema,
       reason: call.reason ?? null,
       outcome: null,
@@ -174,7 +175,8 @@ export class CallJournal {
     const ran: Where<CallRow> = {
       run_id: this.#runId,
       tool_call_id: call.toolCallId,
-      state: { in: ["started", "done"] },
+      // An approval that no longer counts makes room for the next one.
+      state: { in: call.again ? ["started", "done", "decided"] : ["started", "done"] },
     };
     return [
       // A waiting call may have been decided since this run read it: that decision stands.

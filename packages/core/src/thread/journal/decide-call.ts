@@ -68,7 +68,7 @@ export async function decideCall(
       toolName: row.tool_name,
       args: row.args,
       requiresApproval: row.requires_approval === 1,
-      suspendPayload: row.suspend_payload ?? undefined,
+      suspendPayload: row.requires_approval === 1 ? undefined : (row.suspend_payload ?? undefined),
     };
     const answer = await checkAnswer({ ...call, resumeSchema: row.resume_schema ?? "{}" }, decision);
     if (actor?.runId !== call.runId || actor.abortRun !== undefined) throw decidedMeanwhile(call);

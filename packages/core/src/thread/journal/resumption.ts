@@ -174,6 +174,11 @@ function partsOf(rows: readonly MessageRow[], messageId: string): MessagePart[] 
   return row ? [...(row.content as MessageContent).parts] : [];
 }
 
+/** A call that waits for approval has no payload. It has what bounded it instead, if anything does. */
+function boundsIn({ suspend_payload }: CallRow): string | undefined {
+  return (suspend_payload as { bounds?: string } | null)?.bounds;
+}
+
 function toCall(row: CallRow, open: OpenStep | undefined): JournaledCall {
   return {
     toolCallId: row.tool_call_id,
@@ -181,7 +186,9 @@ function toCall(row: CallRow, open: OpenStep | undefined): JournaledCall {
     args: row.args,
     state: row.state as JournaledCall["state"],
     requiresApproval: row.requires_approval === 1,
-    suspendPayload: row.suspend_payload ?? undefined,
+    ...(row.requires_approval === 1
+      ? { suspendPayload: undefined, bounds: boundsIn(row) }
+      : { suspendPayload: row.suspend_payload ?? undefined }),
     resumeSchema: row.resume_schema ?? "{}",
     reason: row.reason ?? undefined,
     outcome: row.outcome ? restoreOutcome(row.outcome as unknown as StoredOutcome) : undefined,

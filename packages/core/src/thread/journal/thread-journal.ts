@@ -1,5 +1,6 @@
 import type { AgentChunk, JSONValue, StoredMessage } from "@selvedge/protocol";
 import { subagentWaitOf, type SubagentWait } from "@selvedge/protocol/session";
+import { FencedLog, type Lease, NotTaken } from "../../actor/log/fenced-log.ts";
 import { AgentError } from "../../errors.ts";
 import type { Resumption } from "../../run/resume.ts";
 import type { OpenCall } from "../../run/run.ts";
@@ -19,7 +20,8 @@ import {
 import { OM_DOMAIN } from "../../storage/om-domain.ts";
 import { recountWrites } from "../../storage/om-recount.ts";
 import type { Row, Write } from "../../storage/storage.ts";
-import { MESSAGES } from "../../storage/tables.ts";
+import { assemble, recentSelect } from "../../storage/list-messages.ts";
+import { MESSAGES, type MessageRow } from "../../storage/tables.ts";
 import { ACTORS, MAILBOX, RUNS } from "../../storage/thread-tables.ts";
 import { sleep } from "../../system.ts";
 import type { ToolOutcome } from "../../tool/execute-tool.ts";
@@ -27,9 +29,9 @@ import { CallJournal } from "./call-journal.ts";
 import { endedRun, forgetHistory, IDLE, insertSignal, openerWrites } from "./end-writes.ts";
 import { StepPlaces } from "./step-places.ts";
 import { ThreadHistory } from "./thread-history.ts";
-import { FencedLog, type Lease, NotTaken } from "../log/fenced-log.ts";
 import { type MailboxItem, NOW, readMailbox, takeItems } from "../admit/mailbox.ts";
 import type { Leaving, Thread } from "../hold/thread.ts";
+import { threadLog } from "../log/thread-log.ts";
 import { abortSubagent } from "../inspect/questions.ts";
 import { requireNone, requireRow, update } from "../../storage/writes.ts";
 import { noThread } from "../../storage/no-thread.ts";
@@ -41,12 +43,21 @@ export interface ThreadJournalOptions {
   details?: ThreadDetails;
   /** The thread existed in the history when the run was requested. */
   exists?: boolean;
+  ahead?: ReadAhead;
   /** The item that opened the run. */
   opener?: MailboxItem | undefined;
   /** How far a continued run got. */
   resumption?: Resumption | undefined;
   /** Takes the thread, for a run that does not hold it from the start. */
   enter?(abortSignal: AbortSignal): Promise<Lease>;
+}
+
+/** The newest messages as they were read with the thread's row, newest first, and what the row said. */
+interface ReadAhead {
+  rows: readonly MessageRow[];
+  limit: number;
+  fence: number;
+  nextSeq: number;
 }
 
 /** What the caller says about the thread. */
@@ -68,7 +79,7 @@ export class ThreadJournal implements RunJournal {
   readonly #options: ThreadJournalOptions;
   #thread: Thread;
   readonly runId: string;
-  readonly #log: FencedLog;
+  readonly #log: FencedLog<AgentChunk>;
   readonly #journal: CallJournal;
   #lease: Lease | undefined;
   /** What opened the run, until the store knows that the run took it. */
@@ -79,6 +90,7 @@ export class ThreadJournal implements RunJournal {
   /** Subagents that calls of a continued run wait for. They end with it, unless it waits again. */
   readonly #subagents: readonly SubagentWait["subagent"][];
   #details: ThreadDetails;
+  #ahead: ReadAhead | undefined;
   #begun = false;
   #over = false;
   #controller: AbortController | undefined;
@@ -89,7 +101,8 @@ export class ThreadJournal implements RunJournal {
     this.runId = options.runId;
     this.#opener = options.opener;
     this.#details = options.details ?? {};
-    this.#log = new FencedLog(options.thread, options.runId, () => this.abandon());
+    this.#ahead = options.ahead;
+    this.#log = new FencedLog(threadLog(options.thread, options.runId), () => this.abandon());
     const { resumption } = options;
     const waiting = resumption?.calls.filter(({ state }) => state === "waiting") ?? [];
     this.#subagents = waiting.flatMap((call) => subagentWaitOf(call) ?? []);
@@ -126,11 +139,28 @@ export class ThreadJournal implements RunJournal {
   /** The handle to run on, for a run that has not entered its thread yet. */
   use(thread: Thread): void {
     this.#thread = thread;
-    this.#log.use(thread);
+    this.#log.use(threadLog(thread, this.runId));
   }
 
   contribute(contribution: CommitContribution): void {
     this.#log.contribution = contribution;
+  }
+
+  async recentMessages(limit: number): Promise<StoredMessage[]> {
+    const { storage, threadId } = this.#thread;
+    const ahead = this.#aheadFor(limit);
+    this.#ahead = undefined;
+    const rows = ahead ?? (await storage.select(recentSelect(threadId, limit)));
+    return assemble(storage, rows.toReversed());
+  }
+
+  /** What was read with the thread, if the run takes it as it was then. Without a run in between, it is still the newest. */
+  #aheadFor(limit: number): readonly MessageRow[] | undefined {
+    const [ahead, lease] = [this.#ahead, this.#lease];
+    if (!ahead || !lease?.taking) return undefined;
+    if (lease.fence !== ahead.fence + 1 || lease.nextSeq !== ahead.nextSeq) return undefined;
+    const isEnough = ahead.rows.length < ahead.limit || limit <= ahead.limit;
+    return isEnough ? ahead.rows.slice(0, limit) : undefined;
   }
 
   /** Whether others may put chunks on the stream of this run: its input is stored, and it is not over. */
@@ -244,7 +274,7 @@ export class ThreadJournal implements RunJournal {
 
   #backInLine(): void {
     this.#lease = undefined;
-    this.#log.rewind();
+    this.#log.rewind(isStart);
     this.#thread.left(this);
   }
 
@@ -285,18 +315,17 @@ export class ThreadJournal implements RunJournal {
   }
 
   async recordIntent(step: StepRecord, calls: readonly CallIntent[]): Promise<void> {
-    // What the stream has gained can wait for the results: if they take long, the timer flushes it.
     const { openStep, writes } = this.#journal.start(this.#places.place(step), calls);
-    await this.#log.commit(writes, { quiet: true, run: { open_step: openStep as never } });
+    await this.#log.commit(writes, { run: { open_step: openStep as never } });
   }
 
   async saveProgress(toolCallId: string, value: unknown, alongside: readonly Write[] = []): Promise<void> {
     const progress = this.#journal.saveProgress(toolCallId, value);
-    await this.#log.commit([progress, ...alongside], { quiet: true });
+    await this.#log.commit([progress, ...alongside]);
   }
 
   async recordOutcome(toolCallId: string, outcome: ToolOutcome): Promise<void> {
-    await this.#log.commit([this.#journal.recordOutcome(toolCallId, outcome)], { quiet: true });
+    await this.#log.commit([this.#journal.recordOutcome(toolCallId, outcome)]);
   }
 
   async commitStep(
@@ -409,39 +438,46 @@ export class ThreadJournal implements RunJournal {
       await this.#thread.storage.domain(OM_DOMAIN);
       unanswered.push(...recountWrites(threadId, this.#thread.resourceId));
     }
-    let nothingWaits = 0;
-    try {
-      [nothingWaits = 0] = await this.#log.commit(
+    const store = async (nothingWaits: boolean): Promise<boolean> => {
+      const conditions = nothingWaits ? [] : guard;
+      await this.#log.commit(
         [
-          ...guard,
+          ...conditions,
           ...opener,
           ...unanswered,
           ...this.#closeCalls(),
           ...also,
-          touchThread(threadId, now.getTime()),
+          // Input that is not stored yet touches the thread itself.
+          ...(this.#begun && this.#opener ? [] : [touchThread(threadId, now.getTime())]),
         ],
         {
           run: endedRun(end, now),
           chunks: [...echo, ...end.chunks],
           ends: true,
           explain: (index) => {
-            if (guard.length > 0 && index === 0) return new MailWaiting();
-            return index - guard.length < opener.length ? new OpenerGone() : undefined;
+            if (index < conditions.length) return new MailWaiting();
+            return index - conditions.length < opener.length ? new OpenerGone() : undefined;
           },
           last: (nextSeq) => [
-            // Twice, so that the first says whether anything waits. If nothing does, no check is needed.
             update(ACTORS, {
-              where: { thread_id: threadId, has_mail: null },
+              where: { thread_id: threadId, ...(nothingWaits ? { has_mail: null } : { run_id: this.runId }) },
               set: { ...IDLE, next_seq: nextSeq },
-            }),
-            update(ACTORS, {
-              where: { thread_id: threadId, run_id: this.runId },
-              set: { ...IDLE, next_seq: nextSeq },
+              require: nothingWaits,
             }),
             ...(this.#thread.limits.keepHistory ? [] : forgetHistory(threadId)),
           ],
+          explainLast: () => new Unexpected(),
         },
       );
+      return nothingWaits;
+    };
+    let nothingWaits: boolean;
+    try {
+      // Usually nothing waits, which takes fewer writes.
+      nothingWaits = await store(!this.#thread.expectsMail).catch((thrown: unknown) => {
+        if (thrown instanceof Unexpected) return store(false);
+        throw thrown;
+      });
     } catch (thrown) {
       if (thrown instanceof MailWaiting) {
         this.#thread.mailMayHaveCome();
@@ -454,7 +490,7 @@ export class ThreadJournal implements RunJournal {
         // The run has not started, then. One without any effect can end like that.
         this.#begun = false;
         this.#staged.clear();
-        this.#log.rewind();
+        this.#log.rewind(isStart);
         if (end.state === "done") throw thrown;
         return this.end(end, also);
       }
@@ -463,7 +499,7 @@ export class ThreadJournal implements RunJournal {
       this.#isStored();
       return this.end(end, also);
     }
-    this.#leave({ nothingWaits: nothingWaits > 0 });
+    this.#leave({ nothingWaits });
     return true;
   }
 
@@ -535,6 +571,10 @@ export class ThreadJournal implements RunJournal {
     this.#thread.left(this, how);
     if (!how.waits) for (const one of this.#subagents) this.#thread.threads.mailMayHaveCome(one);
   }
+}
+
+function isStart({ type }: AgentChunk): boolean {
+  return type === "start";
 }
 
 class Unexpected {}

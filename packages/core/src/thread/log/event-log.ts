@@ -1,17 +1,12 @@
 import type { AgentChunk } from "@selvedge/protocol";
-import type { Comparison, Storage, Write } from "../../storage/storage.ts";
+import { type EventPiece, type Numbered, rowsAfter } from "../../actor/log/event-piece.ts";
+import type { Storage, Write } from "../../storage/storage.ts";
 import { EVENTS, type EventRow } from "../../storage/thread-tables.ts";
 import { toJsonChunk } from "./json-chunk.ts";
 import { insert, update } from "../../storage/writes.ts";
 
 /** A chunk of a thread's stream with its number. */
-export type NumberedChunk = AgentChunk & { seq: number };
-
-/** Events numbered from `first`, as stored in one row. */
-export interface EventPiece {
-  first: number;
-  chunks: NumberedChunk[];
-}
+export type NumberedChunk = Numbered<AgentChunk>;
 
 /** One row with the events from `first` on. The thread `rests` if its run ends with them, or it has none. */
 export function insertEvents(
@@ -39,29 +34,24 @@ export function restAfter(threadId: string, last: number, now: number): Write {
   return update(EVENTS, { where: { thread_id: threadId, last }, set: { rested_at: Math.trunc(now) } });
 }
 
-/** How many rows are read from the store at a time. */
-export const PIECES_AT_ONCE = 16;
-
 /** The rows with events after number `after`, starting with the one that contains the next event. */
 export async function readEvents(
   storage: Storage,
   threadId: string,
   after: number,
-  limit: number = PIECES_AT_ONCE,
-): Promise<EventPiece[]> {
-  const select = (first: Comparison<number>, direction: "asc" | "desc", count: number) =>
-    storage.select({
-      table: EVENTS,
-      where: { thread_id: threadId, first },
-      orderBy: [{ column: "first", direction }],
-      limit: count,
-    });
-  const rows = await select({ gt: after }, "asc", limit);
-  if (rows[0]?.["first"] !== after + 1) {
-    // A reconnecting reader may have stopped in the middle of a row.
-    const [before] = await select({ lte: after }, "desc", 1);
-    if (before && before.last > after) rows.unshift(before);
-  }
+  limit?: number,
+): Promise<EventPiece<AgentChunk>[]> {
+  const rows = await rowsAfter(
+    (first, direction, count) =>
+      storage.select({
+        table: EVENTS,
+        where: { thread_id: threadId, first },
+        orderBy: [{ column: "first", direction }],
+        limit: count,
+      }),
+    after,
+    limit,
+  );
   return rows.map(toPiece);
 }
 
@@ -79,11 +69,7 @@ export function toBroadcast(chunk: AgentChunk): AgentChunk {
   return toJsonChunk(chunk);
 }
 
-export function numbered(chunks: readonly AgentChunk[], first: number): NumberedChunk[] {
-  return chunks.map((chunk, index) => ({ ...chunk, seq: first + index }));
-}
-
-function toPiece(row: EventRow): EventPiece {
+function toPiece(row: EventRow): EventPiece<AgentChunk> {
   const first = row.first;
   const runId = row.run_id;
   const chunks = row.chunks as unknown as Omit<AgentChunk, "runId">[];

@@ -34,8 +34,8 @@ export async function openReader(
     get after() {
       return reader.after;
     },
-    activeRunId: () => reader.thread.activeRun?.runId ?? null,
-    abort: () => threads.abort(reader.thread),
+    activeRunId: () => reader.log.activeRun?.runId ?? null,
+    abort: () => threads.abort(reader.log),
     unsubscribe: () => reader.leave(),
   };
 }

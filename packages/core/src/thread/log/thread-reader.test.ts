@@ -1,12 +1,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { LibSQLStore } from "@selvedge/libsql";
 import { describe, expect, it } from "vitest";
 import { AgentError } from "../../errors.ts";
 import { Follower, gate, HERE, ON, onThread, until } from "../../agent/__fixtures__/on-thread.ts";
 import { InMemoryStorage } from "../../storage/in-memory-storage.ts";
-import { Storage, type StorageDriver } from "../../storage/storage.ts";
+import { type Change, Storage, type StorageDriver } from "../../storage/storage.ts";
 import { ACTORS, EVENTS } from "../../storage/thread-tables.ts";
 import { remove, update } from "../../storage/writes.ts";
 
@@ -282,6 +283,42 @@ describe("subscribeToThread", () => {
   ])("refuses %o", async (options) => {
     const { agent } = onThread([]);
     await expect(agent.subscribeToThread(options as never)).rejects.toEqual(refusal("invalid-argument"));
+  });
+
+  it("asks once for many idle readers when anything may have changed, and finds what did", async () => {
+    const rows = new InMemoryStorage();
+    let reads = 0;
+    let tell = (_: Change): void => {};
+    const driver: StorageDriver = {
+      migrate: () => rows.init(),
+      addTables: async () => {},
+      select: async (queries) => {
+        reads++;
+        return [...(await rows.selectAll(queries))];
+      },
+      count: (query) => rows.count(query),
+      commit: (commits) => rows.commitAll(commits),
+      watch: (onChange) => {
+        tell = onChange;
+        return () => {};
+      },
+      close: () => rows.close(),
+    };
+    const here = onThread(() => "here", { storage: new Storage(driver, { id: "here" }) });
+    const elsewhere = onThread(() => "there", { storage: rows });
+    const threads = Array.from({ length: 100 }, (_, index) => `thread ${index}`);
+    await elsewhere.agent.generate("before", { memory: { thread: threads[0]!, resource: HERE.resourceId } });
+    const readers = await Promise.all(threads.map((threadId) => here.follow({ threadId })));
+    for (let before = -1; before !== reads; await wait(50)) before = reads;
+    reads = 0;
+    for (let round = 0; round < 5; round++) tell("unknown");
+    await wait(50);
+    expect(reads).toBeLessThan(threads.length / 2);
+    await elsewhere.agent.generate("now", { memory: { thread: threads[7]!, resource: HERE.resourceId } });
+    tell("unknown");
+    await readers[7]!.until("finish");
+    expect(readers[7]!.text).toBe("there");
+    for (const reader of readers) reader.stop();
   });
 
   it("follows runs of another store object on the same file, and can abort them", async () => {

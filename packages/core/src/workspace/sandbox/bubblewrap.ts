@@ -1,5 +1,4 @@
-import { join } from "node:path";
-import { AgentError } from "../../errors.ts";
+import { protectedPaths } from "./git-protection.ts";
 import { kindOf, linkTarget } from "./machine.ts";
 
 /** What a sandbox lets commands see and change. */
@@ -10,6 +9,8 @@ export interface Reach {
   network: boolean;
   readOnlyPaths: readonly string[];
   readWritePaths: readonly string[];
+  /** Paths that people gave to a session: writable and protected like the working directory. */
+  grantedPaths: readonly string[];
   systemBinaries: boolean;
 }
 
@@ -70,7 +71,9 @@ export function bubblewrapArguments(reach: Reach, cwd: string): string[] {
     readOnly ? "--ro-bind" : "--bind",
     workingDirectory,
     workingDirectory,
+    ...reach.grantedPaths.flatMap((path) => ["--bind", path, path]),
     ...(readOnly ? [] : protectedPaths(workingDirectory)),
+    ...reach.grantedPaths.flatMap(protectedPaths),
     "--chdir",
     cwd,
   ];
@@ -81,53 +84,4 @@ function systemDirectory(path: string): string[] {
   const kind = kindOf(path);
   if (kind === undefined) return [];
   return kind === "link" ? ["--symlink", linkTarget(path), path] : ["--ro-bind", path, path];
-}
-
-/** Directories that bubblewrap creates to put a mask on. Remove them when no command runs, if they are empty. */
-export function maskPoints(workingDirectory: string): string[] {
-  const git = join(workingDirectory, ".git");
-  const own = join(workingDirectory, ".selvedge");
-  return [
-    // An empty one is what a process that died left behind.
-    ...(["empty directory", undefined].includes(kindOf(git)) ? [git] : []),
-    ...(kindOf(own) === undefined ? [own] : []),
-  ];
-}
-
-/**
- * Git runs programs that its hooks and its configuration name, outside the sandbox, when a person uses it later. So a
- * command cannot change them, nor move the directory they are in: a mount cannot be renamed.
- */
-function protectedPaths(workingDirectory: string): string[] {
-  const git = join(workingDirectory, ".git");
-  const own = join(workingDirectory, ".selvedge");
-  return [...protectGit(git), ...protect(own)];
-}
-
-function protectGit(git: string): string[] {
-  if (kindOf(git) !== "directory") return protect(git);
-  return [
-    "--bind",
-    git,
-    git,
-    ...protect(join(git, "hooks")),
-    ...(kindOf(join(git, "config")) === undefined
-      ? ["--ro-bind", "/dev/null", join(git, "config")]
-      : protect(join(git, "config"))),
-  ];
-}
-
-function protect(path: string): string[] {
-  switch (kindOf(path)) {
-    case "link":
-      throw new AgentError(
-        "not-supported",
-        `${path} is a symbolic link, which the sandbox cannot protect. Replace the link by what it points to, or use isolation: "none".`,
-      );
-    case "directory":
-    case "file":
-      return ["--ro-bind", path, path];
-    default:
-      return ["--size", "4096", "--tmpfs", path, "--remount-ro", path];
-  }
 }

@@ -62,6 +62,7 @@ const PROBED: Reach = {
   network: false,
   readOnlyPaths: [],
   readWritePaths: [],
+  grantedPaths: [],
   systemBinaries: true,
 };
 

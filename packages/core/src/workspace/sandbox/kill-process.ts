@@ -1,5 +1,5 @@
-import { sleep, type System } from "../../system.ts";
-import { descendantsOf, isGroupAlive, signal, startTimeOf } from "./machine.ts";
+import { type IdentifiedProcess, type MachineProcesses, sleep, type System } from "../../system.ts";
+import { descendantsOf, isGroupAlive, signal, startTimeOf, thisMachine } from "./machine.ts";
 
 const GRACE_MS = 5000;
 const MAX_LOOK_MS = 50;
@@ -10,7 +10,7 @@ export interface ProcessTree {
   /** The leader only waits for a sandbox, which ends without warning if it is signalled. */
   isMonitor?: boolean;
   /** Processes that no longer count as its descendants when it has ended. */
-  known?: readonly Identified[];
+  known?: readonly IdentifiedProcess[];
 }
 
 /** Ends a process group and everything below its leader: TERM, then KILL after 5 s. Resolves when all are gone. */
@@ -31,17 +31,22 @@ export async function killProcess(
   await ended(isLeft, system, Number.POSITIVE_INFINITY);
 }
 
-/** Identifies a process, even if a later one has the same number. */
-export interface Identified {
-  pid: number;
-  startTime: string | undefined;
+/** The processes of the machine that this process runs on. */
+export function realMachine(system: System): MachineProcesses {
+  return {
+    ...thisMachine(),
+    self: identify(process.pid),
+    identify,
+    isRunning: isSame,
+    kill: (leader) => killProcess({ leader }, system),
+  };
 }
 
-export function identify(pid: number): Identified {
+export function identify(pid: number): IdentifiedProcess {
   return { pid, startTime: startTimeOf(pid) };
 }
 
-export function isSame({ pid, startTime }: Identified): boolean {
+function isSame({ pid, startTime }: IdentifiedProcess): boolean {
   return startTime !== undefined && startTimeOf(pid) === startTime;
 }
 

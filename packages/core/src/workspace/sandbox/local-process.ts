@@ -2,9 +2,9 @@ import { type ChildProcess, spawn, type StdioOptions } from "node:child_process"
 import { Readable, type Writable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { AgentError } from "../../errors.ts";
-import { type System, sleep } from "../../system.ts";
+import { type IdentifiedProcess, type System, sleep } from "../../system.ts";
 import { KeptOutput } from "./kept-output.ts";
-import { identify, type Identified, killProcess } from "./kill-process.ts";
+import { identify, killProcess } from "./kill-process.ts";
 import type { CommandOptions, CommandResult, OutputStream, ProcessHandle } from "./workspace-sandbox.ts";
 
 const KEPT_BYTES = 1024 * 1024;
@@ -26,6 +26,8 @@ export interface LocalProcessOptions {
   /** Killed when it has written this much. */
   maxOutputBytes: number;
   onOutput?: ((stream: OutputStream, bytes: Buffer) => void) | undefined;
+  /** Called when nothing of it is left, before `wait` resolves. Returns a warning for the result. */
+  afterExit?: (() => Promise<string | undefined>) | undefined;
   system: System;
 }
 
@@ -51,8 +53,10 @@ export class LocalProcess implements ProcessHandle {
   #killed: Promise<void> | undefined;
   #written = 0;
   #reader: Readable | undefined;
-  #inside: Identified[] = [];
+  #inside: IdentifiedProcess[] = [];
   readonly #isMonitor: boolean;
+  readonly #afterExit: LocalProcessOptions["afterExit"];
+  #warning: string | undefined;
 
   /** Throws if it cannot be started. */
   static async start(options: LocalProcessOptions): Promise<LocalProcess> {
@@ -87,6 +91,7 @@ export class LocalProcess implements ProcessHandle {
     this.#maxOutputBytes = options.maxOutputBytes;
     this.#kept = { stdout: new KeptOutput(KEPT_BYTES), stderr: new KeptOutput(KEPT_BYTES) };
     this.#isMonitor = options.reportsSandbox;
+    this.#afterExit = options.afterExit;
     if (options.reportsSandbox) this.#learnInside(child.stdio[4] as Readable);
     if (options.onOutput) this.#listeners.add(options.onOutput);
     for (const stream of STREAMS)
@@ -227,6 +232,10 @@ export class LocalProcess implements ProcessHandle {
     giveUp.abort();
     for (const stream of STREAMS) child[stream]!.destroy();
     child.stdin?.destroy();
+    this.#warning = await this.#afterExit?.().catch(
+      (error: unknown) =>
+        `What the command left could not be checked: ${error instanceof Error ? error.message : String(error)}`,
+    );
     this.#exitCode = code ?? 128 + (SIGNAL_NUMBERS[signal!] ?? 0);
     return this.#result();
   }
@@ -243,6 +252,7 @@ export class LocalProcess implements ProcessHandle {
       executionTimeMs: Math.round(this.#system.monotonic() - this.#startedAt),
       ...(this.#ending === "timeout" && { timedOut: true }),
       ...(this.#ending && { killed: true }),
+      ...(this.#warning !== undefined && { warning: this.#warning }),
       ...(cut(stdout) && { stdoutTruncated: true, stdoutDroppedBytes: stdout.droppedBytes }),
       ...(cut(stderr) && { stderrTruncated: true, stderrDroppedBytes: stderr.droppedBytes }),
     };

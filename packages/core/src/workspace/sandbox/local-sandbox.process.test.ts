@@ -1,7 +1,11 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { nap, processesWith, sandboxIn } from "./__fixtures__/sandbox.ts";
+
+const COUNT_READS = fileURLToPath(new URL("__fixtures__/count-reads.ts", import.meta.url));
 
 /** Seconds that no other command sleeps. */
 const NAP = nap();
@@ -18,6 +22,12 @@ describe("a command without isolation", () => {
     expect((await sandbox.executeCommand("printf '%s|'", ["a b", "it's", "$HOME"])).stdout).toBe(
       "a b|it's|$HOME|",
     );
+  });
+
+  it("costs the same however many processes the machine has", () => {
+    const { root } = plain();
+    const flags = ["--conditions=selvedge-source", "--no-warnings"];
+    expect(execFileSync(process.execPath, [...flags, COUNT_READS, root], { encoding: "utf8" })).toBe("0\n");
   });
 
   it("runs byte for byte as it was given", async () => {

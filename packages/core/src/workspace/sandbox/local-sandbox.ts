@@ -3,19 +3,15 @@ import { AgentError, showValue } from "../../errors.ts";
 import { defaultLogger, type Logger } from "../../logger.ts";
 import { realSystem, type System } from "../../system.ts";
 import { FileTree } from "../contained/file-tree.ts";
+import { isGrantable } from "../contained/grantable-path.ts";
+import { isWithin } from "../contained/parse-path.ts";
 import type { ProviderStatus } from "../workspace-filesystem.ts";
-import { maskPoints, type Reach, SANDBOX_HOME } from "./bubblewrap.ts";
+import { type Reach, SANDBOX_HOME } from "./bubblewrap.ts";
 import { detectIsolation, type DetectedIsolation, isolated, requireIsolation } from "./isolation.ts";
 import { LocalProcess } from "./local-process.ts";
 import { LocalProcesses } from "./local-processes.ts";
-import {
-  findProgram,
-  makeDirectory,
-  makeScratch,
-  realPath,
-  removeIfUnused,
-  removeScratch,
-} from "./machine.ts";
+import { findProgram, makeDirectory, makeScratch, realPath, removeScratch } from "./machine.ts";
+import { WritablePlaces } from "./writable-places.ts";
 import type {
   CommandAccess,
   CommandOptions,
@@ -101,9 +97,7 @@ export class LocalSandbox implements WorkspaceSandbox {
   readonly #processes: LocalProcesses;
   #status: ProviderStatus = "pending";
   #started: Promise<Started> | undefined;
-  /** Processes that have not ended, and what to remove when none is left. */
-  #active = 0;
-  readonly #masks = new Set<string>();
+  readonly #places: WritablePlaces;
 
   /** Which isolation works on this machine. */
   static detectIsolation(): Promise<DetectedIsolation> {
@@ -122,6 +116,7 @@ export class LocalSandbox implements WorkspaceSandbox {
     this.#system = options.system ?? realSystem;
     this.#logger = logger === false ? { ...defaultLogger, warn: () => {} } : (logger ?? defaultLogger);
     this.#limits = { ...LIMITS, ...options.limits };
+    this.#places = new WritablePlaces(this.#system);
     this.id = options.id ?? this.#system.newId();
     this.#processes = new LocalProcesses((command, spawn) => this.#spawn(command, spawn), this.#system);
     this.processes = this.#processes;
@@ -152,7 +147,6 @@ export class LocalSandbox implements WorkspaceSandbox {
     const real = (path: string) => realPath(path) ?? resolve(path);
     const started: Started = {
       isolation: isolation.backend,
-      files: new FileTree([root, ...(nativeSandbox.readWritePaths ?? [])], this.#system),
       limiter: findProgram("prlimit"),
       home: isolation.backend === "bwrap" ? SANDBOX_HOME : makeScratch(),
       reach: {
@@ -161,6 +155,7 @@ export class LocalSandbox implements WorkspaceSandbox {
         network: nativeSandbox.allowNetwork ?? false,
         readOnlyPaths: (nativeSandbox.readOnlyPaths ?? []).map(real),
         readWritePaths: (nativeSandbox.readWritePaths ?? []).map(real),
+        grantedPaths: [],
         systemBinaries: nativeSandbox.allowSystemBinaries ?? true,
       },
     };
@@ -179,6 +174,7 @@ export class LocalSandbox implements WorkspaceSandbox {
     this.#status = "stopping";
     await this.#processes.killAll();
     this.#started = undefined;
+    this.#places.close();
     if (started.home !== SANDBOX_HOME) removeScratch(started.home);
     this.#status = "stopped";
     await this.#options.onStop?.();
@@ -213,28 +209,43 @@ export class LocalSandbox implements WorkspaceSandbox {
         "limit-exceeded",
         `The command has ${Buffer.byteLength(command)} bytes; the limit is ${MAX_COMMAND_BYTES}. Write it to a script file and run that file.`,
       );
-    const { isolation, reach, home, limiter, files } = await this.#start();
+    const { isolation, reach: common, home, limiter } = await this.#start();
+    const reach = withGranted(common, options.granted);
+    const files = new FileTree(
+      [
+        reach.workingDirectory,
+        ...reach.readWritePaths,
+        ...(options.granted ? grantedIn(reach, options.granted) : []),
+      ],
+      this.#system,
+    );
     const access = options.access ?? "sandbox";
     const backend = access === "host" ? "none" : isolation;
     const inside = backend === "bwrap";
     const cwd = directoryIn(files, options.cwd ?? ".");
     const shell = process.platform === "win32" ? ["cmd.exe", "/d", "/s", "/c"] : ["/bin/sh", "-c"];
     const { nativeSandbox = {} } = this.#options;
-    const argv = isolated(
-      backend,
-      { ...reach, network: reach.network || access === "network" },
-      cwd,
-      home,
-      [...this.#limited(limiter, backend), ...shell, command],
-      {
-        bwrapArgs: ["--info-fd", "4", ...(nativeSandbox.bwrapArgs ?? [])],
-        ...(nativeSandbox.seatbeltProfilePath && { seatbeltProfilePath: nativeSandbox.seatbeltProfilePath }),
-      },
-    );
-    this.#active++;
-    if (inside && !reach.readOnly)
-      for (const path of maskPoints(reach.workingDirectory)) this.#masks.add(path);
+    const writable = inside
+      ? [...(reach.readOnly ? [] : [reach.workingDirectory]), ...reach.grantedPaths]
+      : [];
     const start = this.#started;
+    await this.#places.begin(writable);
+    const ended = () => this.#places.end(writable);
+    const argv = attempt(ended, () =>
+      isolated(
+        backend,
+        { ...reach, network: reach.network || access === "network" },
+        cwd,
+        home,
+        [...this.#limited(limiter, backend), ...shell, command],
+        {
+          bwrapArgs: ["--info-fd", "4", ...(nativeSandbox.bwrapArgs ?? [])],
+          ...(nativeSandbox.seatbeltProfilePath && {
+            seatbeltProfilePath: nativeSandbox.seatbeltProfilePath,
+          }),
+        },
+      ),
+    );
     const started = await LocalProcess.start({
       command,
       argv,
@@ -245,12 +256,13 @@ export class LocalSandbox implements WorkspaceSandbox {
       reportsSandbox: inside,
       maxOutputBytes: this.#limits.outputBytes,
       onOutput: options.onOutput,
+      afterExit: writable.length > 0 ? () => this.#places.check(writable) : undefined,
       system: this.#system,
     }).catch((error: unknown) => {
-      this.#ended();
+      ended();
       throw error;
     });
-    void started.wait().then(() => this.#ended());
+    void started.wait().then(ended);
     try {
       await options.beforeRun?.(started);
       options.abortSignal?.throwIfAborted();
@@ -262,12 +274,6 @@ export class LocalSandbox implements WorkspaceSandbox {
     }
     started.open();
     return started;
-  }
-
-  #ended(): void {
-    if (--this.#active > 0) return;
-    for (const path of this.#masks) removeIfUnused(path);
-    this.#masks.clear();
   }
 
   #limited(limiter: string | undefined, backend: Isolation): string[] {
@@ -308,7 +314,6 @@ interface Started {
   isolation: Isolation;
   reach: Reach;
   home: string;
-  files: FileTree;
   /** The program that sets limits. */
   limiter: string | undefined;
 }
@@ -318,13 +323,32 @@ export function describeIsolation(
   isolation: Isolation | undefined,
   network: boolean,
   access: CommandAccess = "sandbox",
+  granted: readonly string[] = [],
 ): string {
   if (isolation === undefined) return "Commands run in a remote sandbox.";
   if (isolation === "none" || access === "host")
     return "Commands run without isolation: they can read and change everything this process can.";
   const name = isolation === "bwrap" ? "bubblewrap" : "seatbelt";
   const online = network || access === "network" ? "with network" : "without network";
-  return `Commands run in ${name}, ${online}: they can only write in the working directory.`;
+  const where = ["the working directory", ...granted].join(", ");
+  return `Commands run in ${name}, ${online}: they can only write in ${where}.`;
+}
+
+function withGranted(reach: Reach, granted: SpawnOptions["granted"]): Reach {
+  if (!granted) return reach;
+  const paths = grantedIn(reach, granted);
+  return granted.readOnly || reach.readOnly
+    ? { ...reach, readOnlyPaths: [...reach.readOnlyPaths, ...paths] }
+    : { ...reach, grantedPaths: paths };
+}
+
+/** A path that a link has replaced since it was given does not count. */
+function grantedIn({ workingDirectory }: Reach, { paths }: NonNullable<SpawnOptions["granted"]>): string[] {
+  const real = paths.filter(
+    (path) => isGrantable(path, workingDirectory) && !isWithin(path, workingDirectory),
+  );
+  // What is below another is reached through it. Mounted by itself, a command could replace it meanwhile.
+  return real.filter((path) => !real.some((other) => other !== path && isWithin(path, other)));
 }
 
 function directoryIn(files: FileTree, cwd: string): string {
@@ -334,6 +358,16 @@ function directoryIn(files: FileTree, cwd: string): string {
     "not-found",
     `cwd: ${showValue(cwd)} is not a directory in the workspace. Create it, or use another one.`,
   );
+}
+
+/** Calls `failed` if the work throws. */
+function attempt<Result>(failed: () => void, work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    failed();
+    throw error;
+  }
 }
 
 function quote(word: string): string {

@@ -1,29 +1,31 @@
 import { execFileSync } from "node:child_process";
 import {
   accessSync,
+  chmodSync,
+  closeSync,
   constants,
+  fstatSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
   realpathSync,
   rmdirSync,
   rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
 } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import type { MachineProcesses } from "../../system.ts";
 
 // The machine itself: its processes, its programs, and the directories a sandbox is made of. Paths of models never get here.
 
-/** Where a process runs: process numbers mean something only on this host, until it restarts. */
-export interface Machine {
-  host: string;
-  bootId: string;
-}
-
-export function thisMachine(): Machine {
+export function thisMachine(): Pick<MachineProcesses, "host" | "bootId"> {
   // Containers on one machine have their own process numbers.
   const processes = attempt(() => readlinkSync("/proc/self/ns/pid")) ?? "";
   const boot =
@@ -120,8 +122,54 @@ export function kindOf(path: string): "directory" | "file" | "link" | "empty dir
   return attempt(() => readdirSync(path))?.length === 0 ? "empty directory" : "directory";
 }
 
+/** Changes whenever an entry is replaced, written, renamed or gets other permissions. `undefined` if there is none. */
+export function stampOf(
+  path: string,
+): { stamp: string; changedAt: number; isDirectory: boolean } | undefined {
+  const found = attempt(() => lstatSync(path, { throwIfNoEntry: false }));
+  if (!found) return undefined;
+  const { ino, ctimeMs, size } = found;
+  return { stamp: `${ino} ${ctimeMs} ${size}`, changedAt: ctimeMs, isDirectory: found.isDirectory() };
+}
+
+/** The entries of a directory; none if it cannot be read. */
+export function entriesOf(path: string): { name: string; kind: "directory" | "file" | "link" }[] {
+  return (attempt(() => readdirSync(path, { withFileTypes: true })) ?? []).map((entry) => ({
+    name: entry.name,
+    kind: entry.isDirectory() ? "directory" : entry.isSymbolicLink() ? "link" : "file",
+  }));
+}
+
+/** The text of a small regular file, without following a link. */
+export function textOf(path: string, maxBytes: number): string | undefined {
+  return attempt(() => {
+    const handle = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const found = fstatSync(handle);
+      return found.isFile() && found.size <= maxBytes ? readFileSync(handle, "utf8") : undefined;
+    } finally {
+      closeSync(handle);
+    }
+  });
+}
+
+/** Creates a file, or a directory where `text` is null, unless something is there. */
+export function createIfAbsent(path: string, text: string | null): void {
+  attempt(() => (text === null ? mkdirSync(path) : writeFileSync(path, text, { flag: "wx" })));
+}
+
+/** Gives an entry the current time, by which other processes see that it is about to be used. */
+export function touch(path: string): void {
+  attempt(() => chmodSync(path, lstatSync(path).mode & 0o7777));
+}
+
 export function linkTarget(path: string): string {
   return readlinkSync(path);
+}
+
+/** Creates a link, unless something is there. */
+export function createLink(path: string, target: string): void {
+  attempt(() => symlinkSync(target, path));
 }
 
 export function makeDirectory(path: string): string {
@@ -141,17 +189,32 @@ export function removeScratch(path: string): void {
   rmSync(path, { recursive: true, force: true });
 }
 
-/** Removes an empty directory, unless a process has a mount on it: the mount would go with it. */
-export function removeIfUnused(path: string): void {
-  if (!hasMount(path)) attempt(() => rmdirSync(path));
+/** Removes empty directories and files with this text, unless a process has a mount there: the mount would go with it. */
+export function removeUnused(masks: ReadonlyMap<string, string | null>): void {
+  const unused = [...masks].filter(([path, text]) =>
+    text === null ? kindOf(path) === "empty directory" : textOf(path, 100) === text,
+  );
+  if (unused.length === 0) return;
+  const mounted = process.platform === "linux" ? mountsOf(unused.map(([path]) => path)) : new Set();
+  for (const [path, text] of unused)
+    if (!mounted.has(path)) attempt(() => (text === null ? rmdirSync(path) : unlinkSync(path)));
 }
 
-/** Whether a process of this machine, in any namespace, has a mount at a path. */
-function hasMount(path: string): boolean {
-  if (process.platform !== "linux") return false;
+/** The paths at which a process of this machine, in any namespace, has a mount. */
+function mountsOf(paths: readonly string[]): Set<string> {
   const code = (char: string): string => `\\${char.charCodeAt(0).toString(8).padStart(3, "0")}`;
-  const field = ` ${path.replaceAll(/[ \t\n\\]/g, code)} `;
-  return pids().some((pid) => attempt(() => readFileSync(`/proc/${pid}/mountinfo`, "utf8"))?.includes(field));
+  const fields = paths.map((path) => [path, ` ${path.replaceAll(/[ \t\n\\]/g, code)} `] as const);
+  const found = new Set<string>();
+  const namespaces = new Set<string>();
+  for (const pid of pids()) {
+    // Most processes share one, and its list takes longer to read than its name.
+    const namespace = attempt(() => readlinkSync(`/proc/${pid}/ns/mnt`));
+    if (namespace !== undefined && namespaces.has(namespace)) continue;
+    if (namespace !== undefined) namespaces.add(namespace);
+    const mounts = attempt(() => readFileSync(`/proc/${pid}/mountinfo`, "utf8"));
+    for (const [path, field] of fields) if (mounts?.includes(field)) found.add(path);
+  }
+  return found;
 }
 
 function attempt<Value>(look: () => Value): Value | undefined {

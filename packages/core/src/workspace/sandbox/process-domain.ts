@@ -4,9 +4,8 @@ import { deletionListeners } from "../../storage/deletion-listeners.ts";
 import type { Storage, Write } from "../../storage/storage.ts";
 import type { Table } from "../../storage/table.ts";
 import { insert, update } from "../../storage/writes.ts";
-import type { System } from "../../system.ts";
-import { identify, isSame, killProcess } from "./kill-process.ts";
-import { type Machine, thisMachine } from "./machine.ts";
+import type { MachineProcesses, System } from "../../system.ts";
+import { realMachine } from "./kill-process.ts";
 
 /** `lost`: its owner died before it ended. */
 type ProcessState = "running" | "exited" | "lost";
@@ -14,6 +13,8 @@ type ProcessState = "running" | "exited" | "lost";
 export type ProcessRow = {
   thread_id: string;
   id: string;
+  /** See `processPlace`. */
+  workspace: string;
   tool_call_id: string;
   host: string;
   boot_id: string;
@@ -44,6 +45,7 @@ const PROCESSES: Table<ProcessRow> = {
   columns: {
     thread_id: "text",
     id: "text",
+    workspace: "text",
     tool_call_id: "text",
     host: "text",
     boot_id: "text",
@@ -68,6 +70,7 @@ const PROCESSES: Table<ProcessRow> = {
     { columns: ["host", "state"] },
     { columns: ["thread_id", "pid"] },
     { columns: ["thread_id", "tool_call_id"] },
+    { columns: ["workspace", "started_at"] },
   ],
 };
 
@@ -88,26 +91,28 @@ export type ProcessKey = Pick<ProcessRow, "thread_id" | "id">;
 export class ProcessStore {
   readonly #storage: Storage;
   readonly #system: System;
-  readonly #machine: Machine = thisMachine();
-  readonly #self = identify(process.pid);
+  readonly #machine: MachineProcesses;
   readonly #losing = new Map<string, Promise<ProcessRow>>();
 
   constructor(storage: Storage, system: System) {
     this.#storage = storage;
     this.#system = system;
+    this.#machine = system.machine ?? realMachine(system);
   }
 
   /** The write that records a process which is about to run its command. */
-  begin(start: ProcessKey & Pick<ProcessRow, "tool_call_id" | "command" | "background" | "pid">): Write {
+  begin(
+    start: ProcessKey & Pick<ProcessRow, "workspace" | "tool_call_id" | "command" | "background" | "pid">,
+  ): Write {
     const pid = Number(start.pid);
     return insert(PROCESSES, {
       ...start,
       host: this.#machine.host,
       boot_id: this.#machine.bootId,
       pgid: pid,
-      start_time: identify(pid).startTime ?? null,
-      owner_pid: this.#self.pid,
-      owner_start: this.#self.startTime ?? null,
+      start_time: this.#machine.identify(pid).startTime ?? null,
+      owner_pid: this.#machine.self.pid,
+      owner_start: this.#machine.self.startTime ?? null,
       state: "running",
       output_bytes: 0,
       started_at: this.#now(),
@@ -192,6 +197,16 @@ export class ProcessStore {
     };
   }
 
+  /** Background processes of a workspace, of one thread or of all, newest first: at most 100. */
+  listBackground(workspace: string, threadId: string | undefined): Promise<ProcessRow[]> {
+    return this.#storage.select({
+      table: PROCESSES,
+      where: { workspace, background: 1, ...(threadId !== undefined && { thread_id: threadId }) },
+      orderBy: [{ column: "started_at", direction: "desc" }],
+      limit: 100,
+    });
+  }
+
   /** Background processes on this machine, of one thread or of all. */
   countBackground(threadId?: string): Promise<number> {
     const where = { host: this.#machine.host, state: "running", background: 1 } as const;
@@ -212,7 +227,8 @@ export class ProcessStore {
   hasOwner({ host, boot_id, owner_pid, owner_start }: ProcessRow): boolean {
     if (host !== this.#machine.host) return true;
     return (
-      boot_id === this.#machine.bootId && isSame({ pid: owner_pid, startTime: owner_start ?? undefined })
+      boot_id === this.#machine.bootId &&
+      this.#machine.isRunning({ pid: owner_pid, startTime: owner_start ?? undefined })
     );
   }
 
@@ -234,8 +250,9 @@ export class ProcessStore {
   async #lose(row: ProcessRow): Promise<ProcessRow> {
     const { thread_id, id, pid, start_time } = row;
     const leader = { pid: Number(pid), startTime: start_time ?? undefined };
-    const isAlive = this.isHere(row) && row.boot_id === this.#machine.bootId && isSame(leader);
-    if (isAlive) await killProcess({ leader: leader.pid }, this.#system);
+    const isAlive =
+      this.isHere(row) && row.boot_id === this.#machine.bootId && this.#machine.isRunning(leader);
+    if (isAlive) await this.#machine.kill(leader.pid);
     const set = { state: "lost" as const, was_alive: isAlive ? 1 : 0, ended_at: this.#now() };
     await this.#commit(thread_id, [update(PROCESSES, { where: { thread_id, id, state: "running" }, set })]);
     return (await this.find(row)) ?? { ...row, ...set };
@@ -252,7 +269,8 @@ export class ProcessStore {
 
 export const PROCESS_DOMAIN: Domain<ProcessStore> = {
   name: "workspace-processes",
-  version: 1,
+  version: 2,
+  readableFrom: 1,
   tables: [PROCESSES, OUTPUT],
   open: (storage, system) => new ProcessStore(storage, system),
 };

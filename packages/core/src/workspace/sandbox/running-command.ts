@@ -17,6 +17,8 @@ export interface CommandCall {
   threadId: string;
   toolCallId: string;
   command: string;
+  /** See `processPlace`. */
+  workspace: string;
   /** Absent if the run is not stored. */
   store: ProcessStore | undefined;
   writer: ToolWriter;
@@ -39,6 +41,7 @@ export class RunningCommand {
   readonly #stored: StoredOutput | undefined;
   #handle: ProcessHandle | undefined;
   #result: CommandResult | undefined;
+  #ended: Promise<CommandResult> | undefined;
   #inCall = true;
   readonly #decoders = { stdout: new StringDecoder("utf8"), stderr: new StringDecoder("utf8") };
 
@@ -86,17 +89,33 @@ export class RunningCommand {
   /** Records the process before its command runs. */
   async begin(handle: ProcessHandle, background: boolean): Promise<void> {
     this.#handle = handle;
-    const { store, command, toolCallId, writer, saveProgress } = this.#call;
-    const { pid } = handle;
-    const start = { ...this.#key, tool_call_id: toolCallId, command, background: background ? 1 : 0, pid };
+    const { store, command, workspace, toolCallId, writer, saveProgress } = this.#call;
+    const start = {
+      ...this.#key,
+      workspace,
+      tool_call_id: toolCallId,
+      command,
+      background: background ? 1 : 0,
+      pid: handle.pid,
+    };
     // If the call runs again, this is how it knows that it ran before.
     if (store) await saveProgress({ process: this.#key.id }, [store.begin(start)]);
     const data = { command, pid: handle.pid, toolCallId };
     void writer.custom({ type: "data-sandbox-command", data }).catch(() => {});
   }
 
+  /** Resolves when its end is stored. */
+  get ended(): Promise<unknown> | undefined {
+    return this.#ended?.catch(() => undefined);
+  }
+
   /** Waits for the end, which it stores. */
-  async finish(): Promise<CommandResult> {
+  finish(): Promise<CommandResult> {
+    this.#ended ??= this.#finish();
+    return this.#ended;
+  }
+
+  async #finish(): Promise<CommandResult> {
     const result = await this.handle.wait();
     this.#result = result;
     const { exitCode, success, executionTimeMs, killed, timedOut } = result;

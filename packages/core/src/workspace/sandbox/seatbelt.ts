@@ -12,10 +12,14 @@ const SYSTEM = [
   "/dev",
 ];
 
+/** In any repository: what decides which programs Git runs. */
+const GIT = String.raw`(regex #"/\.git$") (regex #"/\.git/(.*/)?(hooks|config|config\.worktree|commondir)(/|$)") (regex #"/\.git/(modules|worktrees)(/|$)")`;
+
 /** A profile for `sandbox-exec` of macOS: everything is denied that is not listed. */
 export function seatbeltProfile(reach: Reach, home: string): string {
-  const { workingDirectory, readOnly, network, readOnlyPaths, readWritePaths, systemBinaries } = reach;
-  const write = [...(readOnly ? [] : [workingDirectory]), ...readWritePaths, home];
+  const { workingDirectory, readOnly, network, readOnlyPaths, systemBinaries } = reach;
+  const more = [...reach.readWritePaths, ...reach.grantedPaths];
+  const write = [...(readOnly ? [] : [workingDirectory]), ...more, home];
   const read = [workingDirectory, ...readOnlyPaths, ...write, ...(systemBinaries ? SYSTEM : [])];
   return [
     "(version 1)",
@@ -29,7 +33,7 @@ export function seatbeltProfile(reach: Reach, home: string): string {
     `(allow file-read* (literal "/") ${read.map(below).join(" ")})`,
     `(allow file-write* ${write.map(below).join(" ")} (literal "/dev/null") (literal "/dev/zero"))`,
     // The last rule that matches decides.
-    `(deny file-write* ${["/.git/hooks", "/.git/config", "/.selvedge"].map((path) => below(workingDirectory + path)).join(" ")})`,
+    `(deny file-write* ${below(`${workingDirectory}/.selvedge`)} ${GIT})`,
     ...(network ? ["(allow network*)", '(allow mach-lookup (global-name "com.apple.dnssd.service"))'] : []),
   ].join("\n");
 }

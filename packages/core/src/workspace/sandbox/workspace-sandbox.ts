@@ -28,6 +28,8 @@ export interface CommandResult {
   stderrTruncated?: boolean;
   stdoutDroppedBytes?: number;
   stderrDroppedBytes?: number;
+  /** What the sandbox found and changed after the command, for people and models. */
+  warning?: string;
 }
 
 export type OutputStream = "stdout" | "stderr";
@@ -35,6 +37,8 @@ export type OutputStream = "stdout" | "stderr";
 export interface SpawnOptions extends CommandOptions {
   /** Default: `"sandbox"`. Anything else must have been approved. */
   access?: CommandAccess;
+  /** Directories outside the working directory that a person gave to the command's session, by their real paths. */
+  granted?: { paths: readonly string[]; readOnly: boolean };
   /** Keep stdin open for `sendStdin`. Default: true. */
   stdin?: boolean;
   /** Called for every piece of output as it arrives, before it is decoded. Must not block. */
@@ -104,6 +108,9 @@ export interface WorkspaceSandbox {
   destroy?(): Promise<void>;
   executeCommand?(command: string, args?: string[], options?: CommandOptions): Promise<CommandResult>;
   readonly processes?: SandboxProcessManager;
+  /** Keeps the state of a sandbox that is elsewhere. Called by the host, never by a tool. */
+  snapshot?(): Promise<unknown>;
+  readonly networking?: { getPortUrl(port: number): string | undefined | Promise<string | undefined> };
   getInfo(): SandboxInfo | Promise<SandboxInfo>;
   /** Text for the system message. The same for the same configuration. */
   getInstructions(): string;

@@ -1,5 +1,6 @@
 import { parentPort } from "node:worker_threads";
 import { AgentError, errorMessage } from "../../errors.ts";
+import { lowerPriority } from "../contained/lower-priority.ts";
 import { treeSource } from "../contained/tree-source.ts";
 import { SCAN_JOBS } from "./scan-jobs.ts";
 import type { ScanSource } from "./scan-source.ts";
@@ -8,6 +9,8 @@ import type { ScanContext } from "./scan-context.ts";
 
 // A thread of ScanThreads: runs one job at a time.
 const port = parentPort!;
+// The event loop of the process has the first turn when processors are scarce.
+lowerPriority();
 
 port.on("message", (request: ThreadRequest) => void answer(request));
 

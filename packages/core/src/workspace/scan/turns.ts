@@ -1,9 +1,9 @@
 import type { System } from "../../system.ts";
 
 /** Other work gets a turn at least this often. */
-const SLICE_MS = 10;
+const SLICE_MS = 4;
 
-/** A function to call often during long work: every 10 ms it waits for a turn of the event loop. Throws once aborted. */
+/** A function to call often during long work: every 4 ms it waits for a turn of the event loop. Throws once aborted. */
 export function turns(system: System, signal?: AbortSignal): () => Promise<void> | void {
   let sliceEnd = system.monotonic() + SLICE_MS;
   return () => {

@@ -34,6 +34,8 @@ const REFRESH_MS = 30_000;
 const REFRESH_LIMIT_MS = 60_000;
 /** Files that are read and indexed together. */
 const BATCH = 64;
+/** Files that are read at once: what arrives together is handled in one turn of the event loop. */
+const READ_TOGETHER = 16;
 
 /** The index of a filesystem: files that are kept up to date, and texts that were added by hand. */
 export class WorkspaceSearch {
@@ -95,16 +97,24 @@ export class WorkspaceSearch {
     if (this.#paths.length === 0 || !this.#files) return;
     await this.#inTurn(async () => {
       if (this.#system.monotonic() - this.#refreshedAt < REFRESH_MS) return;
-      const { sensitive } = await fileRules();
-      const found = await runScan(
-        this.#files!,
-        "index",
-        { paths: this.#paths, sensitive, most: MAX_DOCUMENTS, maxBytes: MAX_BYTES },
-        { system: this.#system, timeLimitMs: REFRESH_LIMIT_MS },
+      const { sensitive } = await fileRules(this.#files);
+      const there = new Set<string>();
+      const changed: FileFacts[] = [];
+      const take = (files: readonly FileFacts[]): void => {
+        for (const file of files) {
+          there.add(file.path);
+          if (!isSame(file, this.#known.get(file.path))) changed.push(file);
+        }
+      };
+      take(
+        await runScan(
+          this.#files!,
+          "index",
+          { paths: this.#paths, sensitive, most: MAX_DOCUMENTS, maxBytes: MAX_BYTES },
+          { system: this.#system, timeLimitMs: REFRESH_LIMIT_MS, onPart: take },
+        ),
       );
-      const there = new Set(found.map(({ path }) => path));
       await this.#forget([...this.#known.keys()].filter((path) => !there.has(path)));
-      const changed = found.filter((file) => !isSame(file, this.#known.get(file.path)));
       for (let at = 0; at < changed.length; at += BATCH) await this.#read(changed.slice(at, at + BATCH));
       this.#refreshedAt = this.#system.monotonic();
     });
@@ -117,7 +127,7 @@ export class WorkspaceSearch {
     this.#refreshedAt = Number.NEGATIVE_INFINITY;
     if (!this.#index.has(key)) return;
     const done = this.#inTurn(async () => {
-      const { isSensitive } = await fileRules();
+      const { isSensitive } = await fileRules(this.#files);
       const found = await this.#facts(key, isSensitive);
       await (found ? this.#read([found]) : this.#forget([key]));
     });
@@ -140,12 +150,14 @@ export class WorkspaceSearch {
   }
 
   async #read(files: readonly FileFacts[]): Promise<void> {
-    const documents = await Promise.all(
-      files.map(async ({ path }): Promise<SearchDocument> => {
+    const documents: SearchDocument[] = [];
+    for (let at = 0; at < files.length; at += READ_TOGETHER) {
+      const together = files.slice(at, at + READ_TOGETHER).map(async ({ path }): Promise<SearchDocument> => {
         this.#texts.delete(path);
         return { path, content: (await this.#textOf(path)) ?? "" };
-      }),
-    );
+      });
+      documents.push(...(await Promise.all(together)));
+    }
     await this.#index.put(documents, turns(this.#system));
     for (const file of files) this.#known.set(file.path, file);
   }

@@ -14,6 +14,8 @@ export interface WorkspaceSkillOptions {
   skills?: SkillPaths | ((context: { requestContext: RequestContext }) => SkillPaths | Promise<SkillPaths>);
   /** Where skills are read from, instead of the filesystem. */
   skillSource?: SkillSource;
+  /** Has no effect: a changed `SKILL.md` is always read again. */
+  checkSkillFileMtime?: boolean;
 }
 
 /** How many sets of paths are kept per source. */

@@ -218,8 +218,8 @@ export class WorkspaceSkills {
         "only SKILL.md and files in references/, scripts/ and assets/ belong to a skill.",
       );
     }
-    const { isSensitive } = await fileRules();
     const { source } = this.#files!;
+    const { isSensitive } = await fileRules(source);
     const file = join(skill.path, inside);
     if (isSensitive(file)) throw new PermissionError(path, "secrets are not read as part of a skill.");
     if (source.realpath && inside !== SKILL_FILE) {

@@ -54,14 +54,14 @@ export const executeCommandTool: WorkspaceTool<ExecuteInput> = {
       reason: { type: "string", description: "Why the command needs more access." },
     },
   ),
-  async asks({ access = "sandbox", reason }, _rules, sandbox) {
+  async asks({ access = "sandbox", reason }, _rules, sandbox, granted) {
     const info = await sandbox!.getInfo();
-    const bounds = describeIsolation(info.isolation, info.network ?? false, access);
+    const bounds = describeIsolation(info.isolation, info.network ?? false, access, granted);
     if (access !== "sandbox") {
       const why = `Asks for ${access === "network" ? "network access" : "the whole machine"}: ${reason ?? "no reason given"}.`;
-      return { decision: "ask", always: true, reason: `${why} ${bounds}` };
+      return { decision: "ask", always: true, reason: `${why} ${bounds}`, bounds };
     }
-    return { decision: info.isolation === "none" ? "ask" : "allow", reason: bounds };
+    return { decision: info.isolation === "none" ? "ask" : "allow", reason: bounds, bounds };
   },
   async run(frame, input, options) {
     const { access = "sandbox", reason } = input;
@@ -126,7 +126,7 @@ export const getProcessOutputTool: WorkspaceTool<{ pid: string; tail?: number; w
     }
     const status = found.result ? ended(pid, found.result.exitCode) : `Process ${pid} is running.`;
     const text = found.show({ tail, maxTokens: frame.maxOutputTokens });
-    return [status, text].filter(Boolean).join("\n");
+    return [status, text, found.result?.warning].filter(Boolean).join("\n");
   },
 };
 

@@ -12,6 +12,7 @@ import {
 import { describeChange, hashOf } from "../workspace-change.ts";
 import { makeChange, type PathState, type PlannedChange } from "../make-change.ts";
 import { normalize } from "../find-entries.ts";
+import type { FileLines } from "../read-lines.ts";
 import type { FileRules } from "../file-rules.ts";
 import type { ToolPermission } from "../../tool/tool-limits.ts";
 import type { ToolExecutionOptions } from "../../tool/tool.ts";
@@ -20,6 +21,9 @@ import { fields, PATH, type ToolFrame, type WorkspaceTool } from "./tool-frame.t
 
 const READ_TOKENS = 12_000;
 const OUTPUT_TOKENS = 2000;
+/** Larger files are read in parts. */
+const WHOLE_BYTES = 10 * 1024 * 1024;
+const BYTES_PER_TOKEN = 4;
 const ENCODINGS = ["utf-8", "utf8", "base64", "hex", "binary"];
 
 export const readFileTool: WorkspaceTool<{
@@ -49,6 +53,8 @@ export const readFileTool: WorkspaceTool<{
   asks: asksForSecret,
   async run(frame, { path, offset = 1, limit, showLineNumbers = true, encoding }, call) {
     const output = await readStoredOutput(path, call);
+    const part = output || encoding ? undefined : await readLarge(frame, path, offset, limit);
+    if (part !== undefined) return showLarge(frame, path, part, { offset, showLineNumbers });
     const bytes = output ?? ((await frame.files.readFile(path)) as Buffer);
     if (!output) await frame.records.set(call, await frame.key(path), hashOf(bytes));
     const size = `${bytes.length.toLocaleString("en")} bytes`;
@@ -71,6 +77,43 @@ export const readFileTool: WorkspaceTool<{
     return cutOutput(`${path} (${range}, ${size})\n${text.join("\n")}`, frame.maxOutputTokens);
   },
 };
+
+/** Lines of a file that is too large to be read whole; `undefined` for others. */
+async function readLarge(
+  { files, maxOutputTokens }: ToolFrame,
+  path: string,
+  offset: number,
+  limit: number | undefined,
+): Promise<FileLines | undefined> {
+  if (!files.readLines) return undefined;
+  const { size, type } = await files.stat(path);
+  if (type !== "file" || size <= WHOLE_BYTES) return undefined;
+  return files.readLines(path, { offset, limit, maxBytes: maxOutputTokens * BYTES_PER_TOKEN });
+}
+
+function showLarge(
+  { maxOutputTokens }: ToolFrame,
+  path: string,
+  { content, total, size, isCut }: FileLines,
+  { offset, showLineNumbers }: { offset: number; showLineNumbers: boolean },
+): string {
+  const bytes = `${size.toLocaleString("en")} bytes`;
+  if (offset > Math.max(1, total)) return `${path} has ${total} lines; line ${offset} is past the end.`;
+  const file = toText(isCut ? wholeCharacters(content) : content);
+  if (typeof file === "string") return `${path} (${bytes}) is ${file}. It is too large to be shown.`;
+  const lines = toLines(file.text);
+  const text = showLineNumbers ? lines.map((line, index) => `${offset + index}\t${line}`) : lines;
+  const header = `${path} (lines ${offset}-${offset + lines.length - 1} of ${total}, ${bytes})`;
+  const more = isCut ? ["… More follows. Use offset and limit to read a part."] : [];
+  return cutOutput([header, ...text, ...more].join("\n"), maxOutputTokens);
+}
+
+/** Without the first bytes of a character whose others are missing. */
+function wholeCharacters(bytes: Buffer): Buffer {
+  let end = bytes.length;
+  while (end > 0 && end > bytes.length - 4 && (bytes[end - 1]! & 0xc0) === 0x80) end--;
+  return bytes[end - 1]! >= 0xc0 ? bytes.subarray(0, end - 1) : bytes;
+}
 
 export const writeFileTool: WorkspaceTool<{ path: string; content: string; overwrite?: boolean }> = {
   name: "write_file",

@@ -58,6 +58,7 @@ export async function runCommand(
     threadId,
     toolCallId,
     command,
+    workspace: await frame.processPlace(),
     store,
     writer,
     saveProgress,
@@ -71,6 +72,9 @@ export async function runCommand(
     ...(cwd !== undefined && { cwd }),
     ...(access && { access }),
     ...(timeout !== undefined && { timeout: limit }),
+    ...(frame.allowedPaths && {
+      granted: { paths: frame.allowedPaths, readOnly: frame.files?.readOnly ?? false },
+    }),
     abortSignal,
   });
   const free = running.endWith(abortSignal);
@@ -78,10 +82,10 @@ export async function runCommand(
   ended.catch(() => {});
   const isLate = background || (timeout === undefined && (await within(limit, ended, frame)) === "late");
   if (!isLate) {
-    const { exitCode, killed, timedOut } = await ended.finally(free);
+    const { exitCode, killed, timedOut, warning } = await ended.finally(free);
     const how = timedOut ? `killed after ${limit / 1000} s` : killed ? "killed" : null;
     const text = running.show({ tail, maxTokens: frame.maxOutputTokens });
-    return [text, ending(exitCode, how)].filter(Boolean).join("\n") || "(no output)";
+    return [text, ending(exitCode, how), warning].filter(Boolean).join("\n") || "(no output)";
   }
   if (!background)
     await processes.requireRoom(threadId, store).catch(async (error: unknown) => {

@@ -28,6 +28,8 @@ export interface ToolFrame {
   requireReadBeforeWrite(input: object): Promise<boolean>;
   maxOutputTokens: number;
   workspace: { id: string; name: string; status: string };
+  /** Identifies the workspace of a process in the store. */
+  processPlace(): Promise<string>;
   /** Present for tools that need it. */
   sandbox: WorkspaceSandbox | undefined;
   processes: BackgroundProcesses;
@@ -55,6 +57,7 @@ export interface WorkspaceTool<Input = unknown> {
     input: Input,
     rules: FileRules,
     sandbox: WorkspaceSandbox | undefined,
+    allowedPaths?: readonly string[],
   ): boolean | ToolPermission | Promise<boolean | ToolPermission>;
   /** Some results come with an image or a document. */
   showsMedia?: true;

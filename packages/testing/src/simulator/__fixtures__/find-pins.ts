@@ -1,4 +1,4 @@
-import { PLANTED_FAULTS } from "../planted-faults.ts";
+import { PLANTED_FAULTS, worldsWith } from "../planted-faults.ts";
 import { simulate } from "../simulate.ts";
 import { LISTED_STATES } from "./listed-states.ts";
 
@@ -10,38 +10,36 @@ export interface Pins {
   faults: Record<string, number>;
 }
 
-/** Few worlds that reach every listed state, and one for each planted fault, among the first `seeds`. */
-export async function findPins(seeds: number, onProgress: (line: string) => void): Promise<Pins> {
-  const reached = new Map<number, Set<string>>();
-  for (let seed = 1; seed <= seeds; seed++) {
-    if (seed % 100 === 0) onProgress(`${seed} of ${seeds} worlds`);
-    reached.set(seed, (await simulate(seed)).reached);
+/**
+ * Worlds that reach every listed state between them, and one for each planted fault, among the pinned ones and the first
+ * `seeds`. Pins that still work are kept.
+ */
+export async function findPins(
+  pinned: Pins,
+  seeds: number,
+  onProgress: (line: string) => void,
+): Promise<Pins> {
+  const all = Array.from({ length: seeds }, (_, index) => index + 1);
+  const states: number[] = [];
+  const missing = new Set(LISTED_STATES);
+  for (const seed of [...pinned.states, ...all]) {
+    if (missing.size === 0) break;
+    onProgress(`World ${seed}, ${missing.size} states are missing`);
+    const { reached } = await simulate(seed);
+    if (![...missing].some((state) => reached.has(state))) continue;
+    states.push(seed);
+    for (const state of reached) missing.delete(state);
   }
+  if (missing.size > 0) throw new Error(`No world reaches: ${[...missing].join("; ")}`);
   const faults: Record<string, number> = {};
   for (const planted of PLANTED_FAULTS) {
-    onProgress(planted.name);
-    for (let seed = 1; seed <= seeds; seed++) {
+    const { name } = planted;
+    for (const seed of [pinned.faults[name] ?? 1, ...worldsWith(planted, seeds)]) {
+      onProgress(`World ${seed}, ${name}`);
       if (!(await simulate(seed, { planted })).violation) continue;
-      faults[planted.name] = seed;
+      faults[name] = seed;
       break;
     }
   }
-  return { states: cover(reached), faults };
-}
-
-/** The world that reaches most of what is missing, again and again. */
-function cover(reached: ReadonlyMap<number, ReadonlySet<string>>): number[] {
-  const missing = new Set(LISTED_STATES);
-  const seeds: number[] = [];
-  while (missing.size > 0) {
-    let best = { seed: 0, found: [] as string[] };
-    for (const [seed, states] of reached) {
-      const found = [...missing].filter((state) => states.has(state));
-      if (found.length > best.found.length) best = { seed, found };
-    }
-    if (best.found.length === 0) throw new Error(`No world reaches: ${[...missing].join("; ")}`);
-    seeds.push(best.seed);
-    for (const state of best.found) missing.delete(state);
-  }
-  return seeds;
+  return { states, faults };
 }

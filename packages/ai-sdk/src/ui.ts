@@ -1,0 +1,1 @@
+export { toAISdkMessages, toAISdkMessages as toAISdkV5Messages } from "./to-ai-sdk-messages.ts";

@@ -1,0 +1,261 @@
+import { Memory } from "@selvedge/memory";
+import { scriptedModel } from "@selvedge/testing";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { Agent } from "../agent/agent.ts";
+import { silentLogger } from "../logger.ts";
+import { Mastra } from "../mastra/mastra.ts";
+import { InMemoryStorage } from "../storage/in-memory-storage.ts";
+import { RUNS } from "../storage/thread-tables.ts";
+import { createTool } from "../tool/tool.ts";
+import { processes } from "./__fixtures__/processes.ts";
+import { createStep } from "./create-step.ts";
+import { createWorkflow } from "./workflow.ts";
+
+const text = z.object({ text: z.string() });
+const prompt = z.object({ prompt: z.string() });
+
+function withAgent(
+  script: Parameters<typeof scriptedModel>[0],
+  options: { stored?: boolean; tools?: object } = {},
+) {
+  const storage = new InMemoryStorage();
+  const model = scriptedModel(script);
+  const agent = new Agent({
+    id: "writer",
+    name: "writer",
+    instructions: "",
+    model,
+    logger: silentLogger,
+    ...(options.stored && { memory: new Memory({ storage }) }),
+    ...(options.tools && { tools: options.tools as never }),
+  });
+  const run = async (build: (agent: Agent) => any) => {
+    const workflow = build(agent).commit();
+    const mastra = new Mastra({
+      agents: { writer: agent },
+      workflows: { workflow },
+      storage,
+      logger: silentLogger,
+    });
+    return { run: await workflow.createRun(), workflow, mastra };
+  };
+  return { agent, model, storage, run };
+}
+
+const flow = () => createWorkflow({ id: "w", inputSchema: prompt, outputSchema: z.any() });
+
+const send = createTool({
+  id: "send",
+  description: "",
+  inputSchema: z.object({ to: z.string() }),
+  requireApproval: true,
+  execute: async ({ context }) => `sent to ${context.to}`,
+});
+
+describe("an agent as a step", () => {
+  it("answers a prompt with text, streams its chunks and adds its usage", async () => {
+    const { run: start } = withAgent(["Hello"]);
+    const { run } = await start((agent) => flow().then(agent));
+    const output = run.stream({ inputData: { prompt: "hi" } });
+    const types: string[] = [];
+    for await (const { type, payload } of output.fullStream)
+      if (type === "workflow-step-output") types.push(payload.output.type);
+    expect(types).toEqual(expect.arrayContaining(["text-delta", "finish"]));
+    expect(await output.result).toMatchObject({ status: "success", result: { text: "Hello" } });
+    expect((await output.usage).totalTokens).toBeGreaterThan(0);
+  });
+
+  it("answers with an object, and is found by its id in the host", async () => {
+    const { run: start } = withAgent(['{"n":5}']);
+    const { run } = await start(() =>
+      flow().agent("writer", { structuredOutput: { schema: z.object({ n: z.number() }) } }, { id: "ask" }),
+    );
+    expect(await run.start({ inputData: { prompt: "n" } })).toMatchObject({
+      result: { n: 5 },
+      steps: { ask: {} },
+    });
+  });
+
+  it.each([{ stored: true }, { stored: false }])(
+    "suspends for an approval, and goes on with the answer: %j",
+    async (options) => {
+      const script = [{ toolCalls: [{ toolName: "send", input: { to: "Ada" } }] }, "Done"];
+      const { run: start } = withAgent(script, { ...options, tools: { send } });
+      const { run } = await start((agent) => flow().then(createStep(agent)));
+      expect(await run.start({ inputData: { prompt: "send" } })).toMatchObject({
+        status: "suspended",
+        suspendPayload: { writer: { toolName: "send", args: { to: "Ada" } } },
+      });
+      expect(await run.resume({ resumeData: { approved: true } })).toMatchObject({
+        status: "success",
+        result: { text: "Done" },
+      });
+    },
+  );
+
+  it("is on a thread of its own, and reads along with its stored run when it is executed again", async () => {
+    const { run: start, model, storage } = withAgent(["Hello", "never asked"], { stored: true });
+    let crashes = 1;
+    const { run } = await start((agent) => {
+      const step = createStep(agent, { retries: 1 });
+      const execute: typeof step.execute = async (params) => {
+        const output = await step.execute(params);
+        // As if the process had died before the result was stored.
+        if (crashes-- > 0) throw new Error("crash");
+        return output;
+      };
+      return flow().then({ ...step, execute } as typeof step);
+    });
+    expect(await run.start({ inputData: { prompt: "hi" } })).toMatchObject({ result: { text: "Hello" } });
+    expect(model.calls).toHaveLength(1);
+    expect(await storage.select({ table: RUNS })).toMatchObject([{ id: `${run.runId}/writer` }]);
+  });
+
+  it.each(["the process closes", "another process takes the run"])(
+    "is left to the next process when %s",
+    async (why) => {
+      const { system, open: openProcess } = processes();
+      const open = (name: string, script: Parameters<typeof scriptedModel>[0]) => {
+        const agent = new Agent({
+          id: "writer",
+          name: "writer",
+          instructions: "",
+          model: scriptedModel(script),
+          memory: new Memory(),
+          logger: silentLogger,
+        });
+        return openProcess(name, [flow().then(createStep(agent)).commit()], [agent]);
+      };
+      const hangs = Promise.withResolvers<string>();
+      const first = open("first", () => hangs.promise);
+      const run = await first.mastra.getWorkflow("w").createRun({ runId: "r" });
+      void run.start({ inputData: { prompt: "hi" } }).catch(() => {});
+      await system.advance(100);
+      const resume = why === "the process closes" ? undefined : first.pause();
+      if (!resume) await system.until(first.mastra.close());
+      const second = open("second", ["Hello"]);
+      await system.advance(60_000);
+      resume?.();
+      hangs.resolve("too late");
+      await system.advance(60_000);
+      expect(await second.mastra.getWorkflow("w").getWorkflowRunById("r")).toMatchObject({
+        status: "success",
+        result: { text: "Hello" },
+      });
+    },
+  );
+
+  it("aborts the run of its agent when the workflow run is canceled, also one that was answered", async () => {
+    const stuck = Promise.withResolvers<string>();
+    let calls = 0;
+    const script = () =>
+      calls++ === 0 ? { toolCalls: [{ toolName: "send", input: { to: "Ada" } }] } : stuck.promise;
+    const { run: start, storage } = withAgent(script, { stored: true, tools: { send } });
+    const { run } = await start((agent) => flow().then(createStep(agent)));
+    await run.start({ inputData: { prompt: "send" } });
+    const resumed = run.resume({ resumeData: { approved: true } });
+    await expect.poll(() => calls).toBe(2);
+    await run.cancel();
+    expect(await resumed).toMatchObject({ status: "canceled" });
+    await expect
+      .poll(() => storage.select({ table: RUNS, columns: ["state"] }))
+      .toMatchObject([{ state: "aborted" }]);
+  });
+
+  describe("that waits for an approval", () => {
+    const script = [{ toolCalls: [{ toolName: "send", input: { to: "Ada" } }] }, "never asked"];
+
+    it("waits no longer when the workflow run is canceled", async () => {
+      const { run: start, agent, model, storage } = withAgent(script, { stored: true, tools: { send } });
+      const { run } = await start((asked) => flow().then(createStep(asked)));
+      expect(await run.start({ inputData: { prompt: "send" } })).toMatchObject({ status: "suspended" });
+      expect(await agent.listSuspendedRuns()).toMatchObject({ total: 1 });
+      await run.cancel();
+      await expect.poll(() => agent.listSuspendedRuns()).toMatchObject({ total: 0 });
+      await expect.poll(() => storage.select({ table: RUNS })).toMatchObject([{ state: "aborted" }]);
+      expect(model.calls).toHaveLength(1);
+    });
+
+    it.each(["at the same moment", "while a step beside it is executed"])(
+      "waits no longer when the run is canceled %s",
+      async (when) => {
+        const { run: start, agent, model } = withAgent(script, { stored: true, tools: { send } });
+        const asked = Promise.withResolvers<void>();
+        const canceled = Promise.withResolvers<void>();
+        const slow = createStep({
+          id: "slow",
+          inputSchema: prompt,
+          outputSchema: z.any(),
+          execute: () => new Promise(() => {}),
+        });
+        const { run } = await start((writer) => {
+          const step = createStep(writer);
+          const execute: typeof step.execute = async (params) => {
+            const output = await step.execute(params);
+            asked.resolve();
+            if (when === "at the same moment") await canceled.promise;
+            return output;
+          };
+          return flow().parallel([{ ...step, execute } as typeof step, slow]);
+        });
+        const result = run.start({ inputData: { prompt: "send" } });
+        await asked.promise;
+        await run.cancel();
+        expect(await result).toMatchObject({ status: "canceled" });
+        canceled.resolve();
+        await expect.poll(() => agent.listSuspendedRuns()).toMatchObject({ total: 0 });
+        expect(model.calls).toHaveLength(1);
+      },
+    );
+  });
+
+  it("is asked again, on a new thread, by a time travel", async () => {
+    const { run: start, model, storage } = withAgent(["Hello", "Hello again"], { stored: true });
+    const { run } = await start((agent) => flow().then(createStep(agent)));
+    await run.start({ inputData: { prompt: "hi" } });
+    const again = await run.timeTravel({ step: "writer", inputData: { prompt: "hi, Ada" } });
+    expect(again).toMatchObject({ status: "success", result: { text: "Hello again" } });
+    expect(JSON.stringify(model.calls[1]!.prompt)).toContain("hi, Ada");
+    expect(JSON.stringify(model.calls[1]!.prompt)).not.toContain("Hello");
+    const runs = await storage.select({ table: RUNS });
+    expect(new Set(runs.map(({ thread_id }) => thread_id)).size).toBe(2);
+  });
+
+  it("asks again when its run failed and the step has retries", async () => {
+    const { run: start } = withAgent([{ error: new Error("overloaded") }, "Hello"], { stored: true });
+    const { run } = await start((agent) => flow().then(createStep(agent, { retries: 1, maxRetries: 0 })));
+    expect(await run.start({ inputData: { prompt: "hi" } })).toMatchObject({ result: { text: "Hello" } });
+  });
+
+  it("ends the workflow with a tripwire of the agent", async () => {
+    const { run: start } = withAgent(["no"]);
+    const guard = {
+      id: "guard",
+      processInput: ({ abort }: { abort(reason: string): never }) => abort("not allowed"),
+    };
+    const { run } = await start((agent) => flow().then(createStep(agent, { inputProcessors: [guard] })));
+    expect(await run.start({ inputData: { prompt: "hi" } })).toMatchObject({
+      status: "tripwire",
+      tripwire: { reason: "not allowed", processorId: "guard" },
+    });
+  });
+
+  it("can be piped to the writer", async () => {
+    const { run: start, agent } = withAgent(["Hello"]);
+    const step = createStep({
+      id: "pipe",
+      inputSchema: prompt,
+      outputSchema: text,
+      execute: async ({ inputData, writer }) => {
+        const output = await agent.stream(inputData.prompt);
+        await output.fullStream.pipeTo(writer);
+        return { text: await output.text };
+      },
+    });
+    const { run } = await start(() => flow().then(step));
+    const output = run.stream({ inputData: { prompt: "hi" } });
+    expect(await output.result).toMatchObject({ result: { text: "Hello" } });
+    expect((await output.usage).totalTokens).toBeGreaterThan(0);
+  });
+});

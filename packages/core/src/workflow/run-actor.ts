@@ -1,0 +1,633 @@
+import type { WorkflowChunk, WorkflowUsage } from "@selvedge/protocol";
+import { OwnAbortController } from "../abort.ts";
+import { AgentError, errorMessage, showValue } from "../errors.ts";
+import { isPromise } from "../is-promise.ts";
+import { roughSize } from "../json.ts";
+import type { Logger } from "../logger.ts";
+import type { RequestContext } from "../request-context/request-context.ts";
+import type { System } from "../system.ts";
+import { choose, type ChoiceWork } from "./choose.ts";
+import { Driver, type Work } from "./driver.ts";
+import { type Execution, executeStep, type StepWork } from "./execute-step.ts";
+import type { GraphScope } from "./graph.ts";
+import { Journal, type StepRecord } from "./journal.ts";
+import type { Path } from "./path.ts";
+import type { Ref, Value } from "./ref.ts";
+import { RunCommitBuilder } from "./run-commit.ts";
+import * as events from "./run-events.ts";
+import { callHooks } from "./run-hooks.ts";
+import type { OnceRecord, Rest, RunMail, RunPort } from "./run-port.ts";
+import { runScorers } from "./run-scorers.ts";
+import type { Step } from "./step.ts";
+import { stepContext } from "./step-context.ts";
+import { encodeValue } from "./value-codec.ts";
+import { withdrawQuestion } from "./withdraw-questions.ts";
+import type { WorkflowHost } from "./workflow-host.ts";
+import type { WorkflowLimits } from "./workflow-limits.ts";
+
+/** What a run is made of. */
+export interface RunSpec {
+  readonly runId: string;
+  readonly resourceId: string | undefined;
+  readonly rules: GraphScope;
+  readonly input: unknown;
+  readonly requestContext: RequestContext;
+  readonly host: WorkflowHost | undefined;
+  readonly system: System;
+  readonly logger: Logger;
+  readonly limits: WorkflowLimits;
+  readonly disableScorers: boolean;
+  /** The number of its first event: another one after each time travel. */
+  readonly firstSeq: number;
+}
+
+/** What is known of a run when it is taken up. */
+export interface RunPast {
+  records: readonly StepRecord[];
+  state: ReadonlyMap<string, unknown>;
+  once: readonly OnceRecord[];
+  usage: WorkflowUsage;
+  /** It was carried out by a process that may have died. */
+  wasInterrupted: boolean;
+}
+
+export const NOTHING_YET: RunPast = {
+  records: [],
+  state: new Map(),
+  once: [],
+  usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 },
+  wasInterrupted: false,
+};
+
+/**
+ * Carries out one run, from when this process takes it until it rests. The driver says what is next; this executes it and
+ * stores what came of it. Nothing starts before what it depends on is stored: results are collected while a commit is in
+ * progress, go with the next one, and only then does what they lead to begin.
+ */
+export class RunActor {
+  readonly run: RunSpec;
+  readonly journal: Journal;
+  readonly #port: RunPort;
+  readonly #driver: Driver;
+  readonly #state: Map<string, unknown>;
+  readonly #once = new Map<string, OnceRecord>();
+  readonly #abort = new OwnAbortController();
+  /** Nested workflows that are under way. */
+  readonly #entered = new Map<Path, { rules: GraphScope; input: Value; startedAt: number }>();
+  /** Steps that an earlier process may have begun. */
+  readonly #interrupted: ReadonlySet<Path>;
+  readonly #onRest: (rest: Rest) => void;
+  readonly #onLost: (error: unknown) => void;
+  #usage: WorkflowUsage;
+  #next = new RunCommitBuilder();
+  #isCommitting = false;
+  #isPumping = false;
+  #isOver = false;
+  #cancelTimer: (() => void) | undefined;
+  /** Messages that were dealt with and may still be in the store. */
+  readonly #taken = new Set<number>();
+
+  /** `onRest` is called when the run ended or waits; `onLost` when another process has it, or the store failed. */
+  constructor(
+    run: RunSpec,
+    port: RunPort,
+    past: RunPast,
+    options: { budget?: number; onRest(rest: Rest): void; onLost(error: unknown): void },
+  ) {
+    this.run = run;
+    this.#port = port;
+    this.journal = new Journal(past.records);
+    this.#state = new Map(past.state);
+    for (const one of past.once) this.#once.set(onceKey(one.path, one.key), one);
+    this.#usage = past.usage;
+    this.#onRest = options.onRest;
+    this.#onLost = options.onLost;
+    const { budget } = options;
+    this.#driver = new Driver(
+      run.rules,
+      run.input,
+      (path) => this.journal.stored(path),
+      budget === undefined ? {} : { budget },
+    );
+    this.#interrupted = new Set(past.wasInterrupted ? this.#driver.active : []);
+  }
+
+  /** Begins, or continues. `mail` is what arrived while no process carried it out; `resumes` if it rested before. */
+  begin(mail: readonly RunMail[] = [], { resumes = false }: { resumes?: boolean } = {}): void {
+    if (resumes) this.publish(events.workflowStart(this.run.runId, this.run.rules.id));
+    this.#take(mail);
+  }
+
+  get usage(): WorkflowUsage {
+    return this.#usage;
+  }
+
+  get onceResults(): OnceRecord[] {
+    return [...this.#once.values()];
+  }
+
+  get abortSignal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** The run's state, as an object of the caller's. */
+  state(): Record<string, unknown> {
+    return Object.fromEntries(this.#state);
+  }
+
+  callId(path: Path): string {
+    return `${this.run.runId}/${path}`;
+  }
+
+  /** Whether a step may have begun in a process that died. */
+  mayHaveBegun(path: Path): boolean {
+    return this.#interrupted.has(path);
+  }
+
+  publish(chunk: WorkflowChunk, refs?: Record<string, Ref>): void {
+    if (!this.#isOver) this.#port.publish({ chunk, refs });
+  }
+
+  addUsage({ inputTokens, outputTokens, totalTokens }: WorkflowUsage): void {
+    const { usage } = this;
+    this.#usage = {
+      inputTokens: usage.inputTokens + inputTokens,
+      outputTokens: usage.outputTokens + outputTokens,
+      totalTokens: usage.totalTokens + totalTokens,
+    };
+    this.#next.usage = this.#usage;
+  }
+
+  /** Runs no further step and ends the run. Steps in progress are told; their results are not used. */
+  cancel(): void {
+    if (this.#isOver) return;
+    this.#driver.cancel();
+    this.#abort.abort(new AgentError("tool-aborted", "The workflow run was canceled."));
+    this.#pump();
+  }
+
+  /** There may be mail. */
+  mailMayHaveCome(): void {
+    if (this.#isOver) return;
+    this.#port.readMail().then(
+      (mail) => this.#take(mail),
+      (error: unknown) => this.#lose(error),
+    );
+  }
+
+  /** Gives the run up without storing anything. */
+  abandon(): void {
+    this.#isOver = true;
+    this.#cancelTimer?.();
+    this.#abort.abort(new AgentError("superseded", "The workflow run continues in another process."));
+    this.#port.close();
+  }
+
+  /** Checks new values of the state. */
+  checkState(next: unknown): Record<string, unknown> {
+    if (typeof next !== "object" || next === null || Array.isArray(next))
+      throw new AgentError("invalid-argument", `setState() needs an object, got ${showValue(next)}.`);
+    for (const [key, value] of Object.entries(next))
+      if (value !== undefined) this.#checkValue(value, `state.${key}`, this.run.limits.stateBytes);
+    return next as Record<string, unknown>;
+  }
+
+  /** Runs a function once for a step, and stores its result at once. */
+  async once(path: Path, key: string, fn: () => unknown, atMostOnce: boolean): Promise<unknown> {
+    if (typeof key !== "string" || key === "")
+      throw new AgentError("invalid-argument", `once() needs a key, got ${showValue(key)}.`);
+    const known = this.#once.get(onceKey(path, key));
+    if (known?.result) return known.result.value;
+    if (known && atMostOnce) throw outcomeUnknown(path, `once("${key}")`);
+    if (atMostOnce) await this.#storeOnce({ path, key });
+    let value: unknown;
+    try {
+      value = await fn();
+      this.#checkValue(value, `once("${key}")`, this.run.limits.valueBytes);
+    } catch (error) {
+      // It is known to have failed, so it may be tried again.
+      if (atMostOnce) this.#once.delete(onceKey(path, key));
+      throw error;
+    }
+    await this.#storeOnce({ path, key, result: { value } });
+    return value;
+  }
+
+  get #isCanceled(): boolean {
+    const { aborted, reason } = this.abortSignal;
+    return aborted && !AgentError.is(reason, "superseded");
+  }
+
+  #storeOnce(record: OnceRecord): Promise<void> {
+    this.#once.set(onceKey(record.path, record.key), record);
+    return new Promise((resolve) => {
+      this.#next.once.push(record);
+      this.#next.afterwards.push(resolve);
+      this.#flush();
+    });
+  }
+
+  #pump(): void {
+    // A choice may be made at once and lead to the next.
+    if (this.#isPumping || this.#isOver) return;
+    this.#isPumping = true;
+    while (this.#advance());
+    this.#isPumping = false;
+    this.#next.rest = this.#driver.isAtRest ? this.#rest() : undefined;
+    this.#flush();
+    this.#wakeLater();
+  }
+
+  /** Takes what the driver found out. Returns whether there was anything. */
+  #advance(): boolean {
+    const { ready, closed, progress } = this.#driver.take();
+    for (const { path, output } of closed) this.#closeNested(path, output);
+    for (const one of progress) this.#announce(...events.progress(this.run.runId, one));
+    for (const work of ready) {
+      if (work.kind === "step") this.#prepare(work);
+      else this.#choose(work);
+    }
+    if (ready.length + closed.length + progress.length > 0) return true;
+    const due = this.#driver.due(this.run.system.now());
+    for (const work of due) this.#wakeUp(work);
+    return due.length > 0;
+  }
+
+  /** Some steps run while others sleep: those are woken from here. A run that only sleeps is woken from the store. */
+  #wakeLater(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    const next = this.#driver.nextDue;
+    if (next === undefined || this.#isOver || this.#driver.isAtRest) return;
+    const wait = Math.min(MAX_TIMER_MS, Math.max(0, next - this.run.system.now()));
+    this.#cancelTimer = this.run.system.setTimer(wait, () => this.#pump());
+  }
+
+  /** A step is executed when what it depends on is stored. */
+  #prepare(work: StepWork): void {
+    const before = this.journal.get(work.path);
+    if (this.journal.size >= this.run.limits.steps)
+      return this.#fail(work, tooManySteps(this.run.limits.steps));
+    let step: Step;
+    try {
+      step = typeof work.node.step === "function" ? work.node.step(this.run.host) : work.node.step;
+    } catch (error) {
+      return this.#fail(work, error);
+    }
+    if (step.idempotent === false) {
+      if (before?.status === "running")
+        return this.#fail(work, outcomeUnknown(work.path, `Step "${step.id}"`));
+      this.#record({ ...this.#recordOf(work, before), status: "running" });
+    }
+    this.#next.starts.push({ work, step, before });
+  }
+
+  #start({ work, step, before }: RunCommitBuilder["starts"][number]): void {
+    if (this.#isOver || this.abortSignal.aborted) return;
+    const startedAt = Math.trunc(this.run.system.now());
+    this.publish(...events.stepStart(this.run.runId, this.callId(work.path), work, startedAt, before));
+    const end = (execution: Execution): void => this.#settle(work, step, before, startedAt, execution);
+    const execution = executeStep(this, work, step, before);
+    if (isPromise(execution)) void execution.then(end);
+    else end(execution);
+  }
+
+  #settle(
+    work: StepWork,
+    step: Step,
+    before: StepRecord | undefined,
+    startedAt: number,
+    { outcome, attempt, state }: Execution,
+  ): void {
+    const { path } = work;
+    if (this.#isOver || this.abortSignal.aborted) {
+      // It asked a person just when the run was canceled.
+      if (outcome.kind === "suspend" && this.#isCanceled) {
+        const question = { idempotencyKey: this.callId(path), suspendData: outcome.payload, attempt };
+        void withdrawQuestion(() => step, question, this.run.logger);
+      }
+      return;
+    }
+    const now = Math.trunc(this.run.system.now());
+    const record = { ...this.#recordOf(work, before), startedAt, attempt };
+    if (step.metadata) record.metadata = step.metadata;
+    const stored = this.#storable(outcome);
+    if (stored.kind !== "failure" && state) this.#setState(state);
+    switch (stored.kind) {
+      case "success":
+      case "bail": {
+        const output: Value = { data: stored.output, ref: path };
+        const bailed = stored.kind === "bail";
+        this.#record({ ...record, status: "success", output, endedAt: now, ...(bailed && { bailed }) });
+        this.#forgetOnce(path);
+        this.#announce(...events.stepResult(this.run.runId, this.callId(path), work, { output }));
+        this.#announce(events.stepFinish(this.run.runId, path, step.metadata));
+        if (bailed) this.#driver.bailed(path, output);
+        else this.#driver.succeeded(path, output);
+        if (step.scorers && !this.run.disableScorers)
+          runScorers(this.run, step, work.input.data, stored.output);
+        break;
+      }
+      case "suspend": {
+        const { payload, labels } = stored;
+        // Never the same twice: it tells suspensions of a step apart.
+        const suspendedAt = Math.max(now, (before?.suspendedAt ?? 0) + 1);
+        this.#record({ ...record, status: "suspended", suspend: { payload }, labels, suspendedAt });
+        this.#announce(...events.stepSuspended(this.run.runId, this.callId(path), work, payload));
+        this.#driver.suspends(path);
+        break;
+      }
+      case "failure": {
+        const { error, tripwire } = stored;
+        this.#record({ ...record, status: "failed", error, tripwire, endedAt: now });
+        this.#announce(...events.stepResult(this.run.runId, this.callId(path), work, { error, tripwire }));
+        this.#announce(events.stepFinish(this.run.runId, path, step.metadata));
+        this.#failNested(path, { error, tripwire });
+        this.#driver.failed(path, error);
+        break;
+      }
+    }
+    this.#pump();
+  }
+
+  /** The outcome of a step, if it can be stored; otherwise the failure that says what cannot. */
+  #storable(outcome: Execution["outcome"]): Execution["outcome"] {
+    if (outcome.kind === "failure") return outcome;
+    try {
+      const [value, place] =
+        outcome.kind === "suspend" ? [outcome.payload, "suspend payload"] : [outcome.output, "output"];
+      this.#checkValue(value, place, this.run.limits.valueBytes);
+      return outcome;
+    } catch (error) {
+      return { kind: "failure", error: error as Error };
+    }
+  }
+
+  #checkValue(value: unknown, place: string, limit: number): void {
+    encodeValue(value, place);
+    const size = roughSize(value, limit);
+    if (size > limit)
+      throw new AgentError(
+        "limit-exceeded",
+        `${place} is larger than ${limit} bytes. Store it elsewhere and return where.`,
+      );
+  }
+
+  #choose(work: ChoiceWork): void {
+    const { system, limits } = this.run;
+    const context = () => stepContext(this, work, work.input.data);
+    try {
+      const answer = choose(work, context, { now: system.now(), items: limits.items });
+      if (!isPromise(answer)) return this.#chosen(work, answer);
+      void Promise.resolve(answer).then(
+        (late) => this.#choseLate(() => this.#chosen(work, late)),
+        (error: unknown) => this.#choseLate(() => this.#fail(work, error)),
+      );
+    } catch (error) {
+      this.#fail(work, error);
+    }
+  }
+
+  #choseLate(apply: () => void): void {
+    if (this.#isOver || this.abortSignal.aborted) return;
+    apply();
+    this.#pump();
+  }
+
+  #chosen(work: ChoiceWork, answer: unknown): void {
+    const { path } = work;
+    const now = Math.trunc(this.run.system.now());
+    // Checked again whenever the run is taken up, so not stored.
+    if (work.kind === "enter") {
+      const ref = answer === work.input.data ? work.input.ref : undefined;
+      this.#entered.set(path, { rules: work.node.scope, input: work.input, startedAt: now });
+      return this.#driver.succeeded(path, { data: answer, ref });
+    }
+    const record = this.#recordOf(work, undefined);
+    if (work.kind === "sleep") {
+      this.#record({ ...record, status: "waiting", dueAt: answer as number });
+      this.#announce(...events.stepWaiting(this.run.runId, work, now));
+      return this.#driver.waits(path, answer as number);
+    }
+    if (work.kind === "map")
+      try {
+        this.#checkValue(answer, "output", this.run.limits.valueBytes);
+      } catch (error) {
+        return this.#fail(work, error);
+      }
+    const output = { data: answer, ref: path };
+    this.#record({ ...record, status: "success", output, endedAt: now });
+    this.#driver.succeeded(path, output);
+  }
+
+  #wakeUp(work: Work): void {
+    const { path, input } = work;
+    const now = Math.trunc(this.run.system.now());
+    const before = this.journal.get(path);
+    this.#record({ ...this.#recordOf(work, before), status: "success", output: input, endedAt: now });
+    this.#announce(...events.stepResult(this.run.runId, this.callId(path), work, { output: input }));
+    this.#driver.succeeded(path, input);
+  }
+
+  #closeNested(path: Path, output: Value): void {
+    const endedAt = Math.trunc(this.run.system.now());
+    const { input, startedAt } = this.#entered.get(path)!;
+    this.#callNestedHooks(path, { status: "success", result: output });
+    this.#entered.delete(path);
+    const number = this.journal.get(path)?.number ?? this.journal.nextNumber();
+    this.#record({ path, number, status: "success", attempt: 1, input, output, startedAt, endedAt });
+  }
+
+  /** A step failed, and the workflows around it with it. */
+  #failNested(path: Path, { error, tripwire }: Pick<StepRecord, "error" | "tripwire">): void {
+    const around = [...this.#entered.keys()].filter((outer) => path.startsWith(`${outer}/`));
+    for (const outer of around.sort((a, b) => b.length - a.length))
+      this.#callNestedHooks(outer, { status: tripwire ? "tripwire" : "failed", error, tripwire });
+  }
+
+  /** Calls the callbacks of a nested workflow when its end is stored. */
+  #callNestedHooks(
+    path: Path,
+    end: Pick<Rest, "status" | "tripwire" | "error"> & { result?: Value | undefined },
+  ): void {
+    const { rules, input } = this.#entered.get(path)!;
+    const { id, hooks: options } = rules;
+    if (!options?.onFinish && !options?.onError) return;
+    const { runId, resourceId, host, requestContext } = this.run;
+    this.#next.afterwards.push(() => {
+      const inside = this.journal.all().filter((record) => record.path.startsWith(`${path}/`));
+      const records = inside.map((record) => ({ ...record, path: record.path.slice(path.length + 1) }));
+      const known = { runId, resourceId, input: input.data, state: this.#state, records, ...end };
+      void callHooks({ id, options, host }, known, requestContext);
+    });
+  }
+
+  #fail(work: Work, thrown: unknown): void {
+    const error = thrown instanceof Error ? thrown : new Error(errorMessage(thrown));
+    const endedAt = Math.trunc(this.run.system.now());
+    this.#record({ ...this.#recordOf(work, this.journal.get(work.path)), status: "failed", error, endedAt });
+    this.#announce(...events.stepResult(this.run.runId, this.callId(work.path), work, { error }));
+    this.#failNested(work.path, { error });
+    this.#driver.failed(work.path, error);
+  }
+
+  #recordOf({ path, input }: Work, before: StepRecord | undefined): StepRecord {
+    const now = Math.trunc(this.run.system.now());
+    if (!before)
+      return {
+        path,
+        number: this.journal.nextNumber(),
+        status: "success",
+        attempt: 1,
+        input,
+        startedAt: now,
+      };
+    const { number, suspend, resume, suspendedAt, resumedAt, startedAt } = before;
+    return {
+      path,
+      number,
+      status: "success",
+      attempt: 1,
+      input,
+      startedAt,
+      suspend,
+      resume,
+      suspendedAt,
+      resumedAt,
+    };
+  }
+
+  /** An event about something that is not stored yet: it becomes visible with it, or not at all. */
+  #announce(chunk: WorkflowChunk, refs?: Record<string, Ref>): void {
+    this.#next.chunks.push({ chunk, refs });
+  }
+
+  #record(record: StepRecord): void {
+    this.journal.set(record);
+    this.#next.records.set(record.path, record);
+  }
+
+  #setState(changes: ReadonlyMap<string, unknown>): void {
+    for (const [key, value] of changes) {
+      if (value === undefined) this.#state.delete(key);
+      else this.#state.set(key, value);
+      this.#next.state.set(key, value);
+    }
+  }
+
+  #forgetOnce(path: Path): void {
+    let had = false;
+    for (const [key, { path: of }] of this.#once) if (of === path) had = this.#once.delete(key);
+    if (had) this.#next.forgetOnce.push(path);
+  }
+
+  #rest(): Rest {
+    const state = this.#driver.state;
+    const { runId } = this.run;
+    const failed = state.status === "failed" ? this.journal.get(state.path) : undefined;
+    const rest: Rest = {
+      status: failed?.tripwire ? "tripwire" : state.status,
+      ...(state.status === "success" && { result: state.result }),
+      ...(state.status === "failed" && { error: state.error }),
+      ...(failed?.tripwire && { tripwire: failed.tripwire }),
+      ...(state.status === "waiting" && { dueAt: state.dueAt }),
+      chunks: [],
+    };
+    return { ...rest, chunks: events.restEvents(runId, rest, this.usage) };
+  }
+
+  #flush(): void {
+    while (!this.#isCommitting && !this.#isOver) {
+      const batch = this.#next;
+      if (batch.isEmpty) return;
+      this.#next = new RunCommitBuilder();
+      if (!batch.hasWrites) {
+        this.#stored(batch, true);
+        continue;
+      }
+      const stored = this.#port.commit(batch.toCommit());
+      if (!isPromise(stored)) {
+        this.#stored(batch, stored);
+        continue;
+      }
+      this.#isCommitting = true;
+      void Promise.resolve(stored).then(
+        (isFree) => {
+          this.#isCommitting = false;
+          this.#stored(batch, isFree);
+          this.#flush();
+        },
+        (error: unknown) => this.#lose(error),
+      );
+    }
+  }
+
+  #stored(batch: RunCommitBuilder, isFree: boolean): void {
+    if (this.#isOver) return;
+    for (const afterwards of batch.afterwards) afterwards();
+    // What the mail says comes first: a run that was cancelled begins nothing.
+    if (isFree) return this.#go(batch);
+    this.#port.readMail().then(
+      (mail) => {
+        this.#go({ starts: batch.starts, rest: undefined }, () => this.#take(mail));
+      },
+      (error: unknown) => this.#lose(error),
+    );
+  }
+
+  #go({ starts, rest }: Pick<RunCommitBuilder, "starts" | "rest">, before?: () => void): void {
+    before?.();
+    if (this.#isOver) return;
+    if (!rest) return starts.forEach((start) => this.#start(start));
+    this.#isOver = true;
+    this.#cancelTimer?.();
+    this.#port.close();
+    this.#onRest(rest);
+  }
+
+  #take(mail: readonly RunMail[]): void {
+    if (this.#isOver) return;
+    for (const item of mail) {
+      if (this.#taken.has(item.seq)) continue;
+      this.#taken.add(item.seq);
+      this.#next.mail.push(item.seq);
+      if (item.kind === "cancel") {
+        this.cancel();
+        continue;
+      }
+      for (const record of item.records) {
+        const known = this.journal.get(record.path);
+        if (known?.status !== "suspended" || record.status !== "resumed") continue;
+        this.journal.set({ ...record, number: known.number });
+        this.#driver.resume(record.path);
+      }
+      this.#driver.release(item.perStep ? 1 : Number.POSITIVE_INFINITY);
+    }
+    this.#pump();
+  }
+
+  #lose(error: unknown): void {
+    if (this.#isOver) return;
+    this.abandon();
+    this.#onLost(error);
+  }
+}
+
+/** Timers of the platform overflow. */
+const MAX_TIMER_MS = 86_400_000;
+
+function onceKey(path: Path, key: string): string {
+  return `${path}\n${key}`;
+}
+
+function outcomeUnknown(path: Path, what: string): AgentError {
+  return new AgentError(
+    "step-outcome-unknown",
+    `${what} was in progress when its process died, and it is declared idempotent: false, so it is not run again. Check what it did, then continue with timeTravel().`,
+    { details: { path } },
+  );
+}
+
+function tooManySteps(max: number): AgentError {
+  return new AgentError("limit-exceeded", `The run has executed ${max} steps, the most that is allowed.`);
+}

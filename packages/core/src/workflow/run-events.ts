@@ -1,0 +1,139 @@
+import type { WorkflowChunk, WorkflowRunStatus, WorkflowTripwire, WorkflowUsage } from "@selvedge/protocol";
+import type { Turn, Work } from "./driver.ts";
+import type { StepRecord } from "./journal.ts";
+import type { Path } from "./path.ts";
+import type { Ref, Value } from "./ref.ts";
+import type { LoggedChunk, Rest } from "./run-port.ts";
+import { labelOf } from "./run-view.ts";
+
+/** An event, and where the store has the values of its payload. */
+type Event = [chunk: WorkflowChunk, refs?: Record<string, Ref> | undefined];
+
+const from = "WORKFLOW";
+
+export function workflowStart(runId: string, workflowId: string): WorkflowChunk {
+  return { type: "workflow-start", runId, from, payload: { workflowId } };
+}
+
+export function stepStart(
+  runId: string,
+  stepCallId: string,
+  { path, input }: Work,
+  startedAt: number,
+  before: StepRecord | undefined,
+): Event {
+  const resumed = before?.status === "resumed" ? before.resume : undefined;
+  const payload = {
+    id: labelOf(path),
+    stepCallId,
+    status: "running" as const,
+    payload: input.data,
+    ...(resumed && { resumePayload: resumed.payload }),
+    startedAt,
+  };
+  return [{ type: "workflow-step-start", runId, from, payload }, refsOf({ payload: input })];
+}
+
+export function stepResult(
+  runId: string,
+  stepCallId: string,
+  { path, input }: Work,
+  end: { output: Value } | { error: unknown; tripwire?: WorkflowTripwire | undefined },
+): Event {
+  const base = { id: labelOf(path), stepCallId, payload: input.data };
+  if ("output" in end)
+    return [
+      {
+        type: "workflow-step-result",
+        runId,
+        from,
+        payload: { ...base, status: "success", output: end.output.data },
+      },
+      refsOf({ payload: input, output: end.output }),
+    ];
+  const { error, tripwire } = end;
+  return [
+    {
+      type: "workflow-step-result",
+      runId,
+      from,
+      payload: { ...base, status: "failed", error, ...(tripwire && { tripwire }) },
+    },
+    refsOf({ payload: input }),
+  ];
+}
+
+export function stepFinish(runId: string, path: Path, metadata: Record<string, unknown> = {}): WorkflowChunk {
+  return { type: "workflow-step-finish", runId, from, payload: { id: labelOf(path), metadata } };
+}
+
+export function stepSuspended(
+  runId: string,
+  stepCallId: string,
+  { path, input }: Work,
+  suspendPayload: unknown,
+): Event {
+  const payload = {
+    id: labelOf(path),
+    stepCallId,
+    status: "suspended" as const,
+    suspendPayload,
+    payload: input.data,
+  };
+  return [{ type: "workflow-step-suspended", runId, from, payload }, refsOf({ payload: input })];
+}
+
+export function stepWaiting(runId: string, { path, input }: Work, startedAt: number): Event {
+  const payload = { id: labelOf(path), payload: input.data, startedAt, status: "waiting" as const };
+  return [{ type: "workflow-step-waiting", runId, from, payload }, refsOf({ payload: input })];
+}
+
+export function progress(runId: string, one: Turn["progress"][number]): Event {
+  const payload = {
+    id: labelOf(one.path),
+    completedCount: one.completed,
+    totalCount: one.count,
+    currentIndex: one.index,
+    iterationStatus: "success" as const,
+    iterationOutput: one.output.data,
+  };
+  return [{ type: "workflow-step-progress", runId, from, payload }, refsOf({ iterationOutput: one.output })];
+}
+
+/** The last events of a run, when it ends or waits for a person. */
+export function restEvents(runId: string, rest: Rest, usage: WorkflowUsage): LoggedChunk[] {
+  const { status, result } = rest;
+  if (status === "waiting") return [];
+  const chunks: LoggedChunk[] = [];
+  if (status === "paused") return [{ chunk: { type: "workflow-paused", runId, from, payload: {} } }];
+  if (status === "canceled") chunks.push({ chunk: { type: "workflow-canceled", runId, from, payload: {} } });
+  chunks.push(finish(runId, status, result, usage));
+  return chunks;
+}
+
+function finish(
+  runId: string,
+  workflowStatus: WorkflowRunStatus,
+  result: Value | undefined,
+  usage: WorkflowUsage,
+): LoggedChunk {
+  const payload = {
+    workflowStatus,
+    ...(result && { finalWorkflowResult: result.data }),
+    output: { usage },
+    metadata: {},
+  };
+  return {
+    chunk: { type: "workflow-finish", runId, from, payload },
+    refs: result && refsOf({ finalWorkflowResult: result }),
+  };
+}
+
+function refsOf(values: Record<string, Value>): Record<string, Ref> | undefined {
+  let refs: Record<string, Ref> | undefined;
+  for (const key in values) {
+    const { ref } = values[key]!;
+    if (ref !== undefined) (refs ??= {})[key] = ref;
+  }
+  return refs;
+}

@@ -1,0 +1,188 @@
+import type { JSONValue, WorkflowChunk } from "@selvedge/protocol";
+import type { EventPiece, Numbered } from "../actor/log/event-piece.ts";
+import type { LogSubject } from "../actor/log/fenced-log.ts";
+import { NotTaken } from "../actor/log/fenced-log.ts";
+import type { ReadLog } from "../actor/log/log-reader.ts";
+import { Tail } from "../actor/log/tail.ts";
+import { AgentError } from "../errors.ts";
+import { toJson } from "../json.ts";
+import type { Storage, Write } from "../storage/storage.ts";
+import { insert, requireRow, update } from "../storage/writes.ts";
+import type { System } from "../system.ts";
+import { pathsOf, type Ref, resolveRef } from "./ref.ts";
+import type { LoggedChunk } from "./run-port.ts";
+import { outputsOf } from "./run-rows.ts";
+import { decodeValue, encodeValue, fromCell } from "./value-codec.ts";
+import {
+  WORKFLOW_EVENTS,
+  type WorkflowEventRow,
+  WORKFLOW_RUNS,
+  WORKFLOW_STEPS,
+  type WorkflowStepRow,
+} from "./workflow-tables.ts";
+
+/** An event in its row. Values that the journal has are references. */
+interface StoredChunk {
+  type: string;
+  payload?: JSONValue;
+  refs?: Record<string, Ref>;
+  [key: string]: unknown;
+}
+
+/** The log of a run, as this process knows it. Kept while someone reads or writes it. */
+export class RunLog implements ReadLog<WorkflowChunk> {
+  readonly runId: string;
+  readonly storage: Storage;
+  readonly system: System;
+  readonly tail: Tail<WorkflowChunk> = new Tail();
+  readonly #drop: () => void;
+  /** Where the store has the values of payloads. */
+  readonly #refs = new WeakMap<object, Readonly<Record<string, Ref>>>();
+  #users = 0;
+
+  constructor(storage: Storage, system: System, runId: string, drop: () => void) {
+    this.storage = storage;
+    this.system = system;
+    this.runId = runId;
+    this.#drop = drop;
+  }
+
+  addReader(): void {
+    this.#users++;
+  }
+
+  removeReader(): void {
+    this.#users--;
+  }
+
+  forget(): void {
+    if (this.#users <= 0) this.#drop();
+  }
+
+  /** The chunk as the log stores it. */
+  logged({ chunk, refs }: LoggedChunk): WorkflowChunk {
+    if (refs && "payload" in chunk) this.#refs.set(chunk.payload, refs);
+    return chunk;
+  }
+
+  /** The run as its fenced log sees it. */
+  subject(owner: string): LogSubject<WorkflowChunk> {
+    const { runId, storage, system, tail } = this;
+    return {
+      storage,
+      system,
+      tail,
+      key: runId,
+      runId,
+      owner,
+      patient: true,
+      fence: (fence, run) => {
+        const where = { run_id: runId, fence };
+        return run
+          ? update(WORKFLOW_RUNS, { where, set: run as never, require: true })
+          : requireRow(WORKFLOW_RUNS, where);
+      },
+      take: (taking) => taking,
+      notTaken: () => new NotTaken(),
+      insertEvents: (first, chunks, { now }) => this.insertEvents(first, chunks, now),
+      restAfter: () => requireRow(WORKFLOW_RUNS, { run_id: runId }),
+      toBroadcast,
+      superseded: () =>
+        new AgentError("superseded", `Workflow run "${runId}" was taken over by another process.`),
+    };
+  }
+
+  insertEvents(first: number, chunks: readonly WorkflowChunk[], now: number): Write {
+    return insert(WORKFLOW_EVENTS, {
+      run_id: this.runId,
+      first,
+      last: first + chunks.length - 1,
+      chunks: chunks.map((chunk) => this.#toStored(chunk)),
+      created_at: Math.trunc(now),
+    });
+  }
+
+  #toStored(chunk: WorkflowChunk): StoredChunk {
+    const { runId: _, from: __, ...rest } = chunk;
+    if (!("payload" in rest)) return { ...rest, data: toJson(rest.data) };
+    const refs = this.#refs.get(rest.payload);
+    if (!refs) return { ...rest, payload: encodePayload(rest.payload) };
+    const own = Object.entries(rest.payload).filter(([key]) => !Object.hasOwn(refs, key));
+    return { ...rest, payload: encodePayload(Object.fromEntries(own)), refs };
+  }
+}
+
+/** An event must not fail the commit it goes with. */
+function encodePayload(payload: object): JSONValue {
+  try {
+    return encodeValue(payload, "event");
+  } catch {
+    return toJson(payload) as JSONValue;
+  }
+}
+
+/** What a step writes may be anything; readers get JSON. */
+function toBroadcast(chunk: WorkflowChunk): WorkflowChunk {
+  if (chunk.type !== "workflow-step-output") return chunk;
+  return { ...chunk, payload: { ...chunk.payload, output: toJson(chunk.payload.output) } };
+}
+
+/**
+ * Stored events as readers get them. Values that are references are read from the journal, once for all of them. Returns
+ * `undefined` if a time travel has replaced events and journal meanwhile.
+ */
+export async function toPieces(
+  { storage, runId }: RunLog,
+  rows: readonly WorkflowEventRow[],
+): Promise<EventPiece<WorkflowChunk>[] | undefined> {
+  const refs = rows.flatMap(({ chunks }) =>
+    (chunks as StoredChunk[]).flatMap((chunk) => Object.values(chunk.refs ?? {})),
+  );
+  const { resolve, firstSeq } = refs.length > 0 ? await resolver(storage, runId, refs) : NO_REFS;
+  if (rows.some(({ first }) => first < firstSeq)) return undefined;
+  return rows.map(({ first, chunks }) => ({
+    first,
+    chunks: (chunks as StoredChunk[]).map((stored, index) => {
+      const { refs: own = {}, payload, ...rest } = stored;
+      const chunk = { ...rest, runId, from: "WORKFLOW", seq: first + index };
+      if (payload === undefined) return chunk as unknown as Numbered<WorkflowChunk>;
+      const values = Object.entries(own).map(([key, ref]) => [key, resolve(ref)]);
+      const whole = { ...(decodeValue(payload) as object), ...Object.fromEntries(values) };
+      return { ...chunk, payload: whole } as unknown as Numbered<WorkflowChunk>;
+    }),
+  }));
+}
+
+interface Resolver {
+  resolve(ref: Ref): unknown;
+  /** The first event of the run at a time when the values had been read. */
+  firstSeq: number;
+}
+
+const NO_REFS: Resolver = { resolve: () => undefined, firstSeq: 0 };
+
+async function resolver(storage: Storage, runId: string, refs: readonly Ref[]): Promise<Resolver> {
+  const rows = new Map<string, Pick<WorkflowStepRow, "path" | "output" | "output_ref">>();
+  let wanted = new Set(refs.flatMap(pathsOf));
+  // The output of a nested workflow is that of its last step.
+  while (wanted.size > 0) {
+    const found = await storage.select({
+      table: WORKFLOW_STEPS,
+      where: { run_id: runId, path: { in: [...wanted] } },
+      columns: ["path", "output", "output_ref"],
+    });
+    for (const row of found) rows.set(row.path, row);
+    const next = found.flatMap((row) => (row.output_ref === null ? [] : pathsOf(row.output_ref as Ref)));
+    wanted = new Set(next.filter((path) => !rows.has(path)));
+  }
+  // Last, so that it tells whether the values are still those of these events.
+  const [run] = await storage.select({
+    table: WORKFLOW_RUNS,
+    where: { run_id: runId },
+    columns: ["input", "first_seq"],
+    limit: 1,
+  });
+  const input = fromCell(run?.input ?? null);
+  const outputAt = outputsOf([...rows.values()], input);
+  return { resolve: (ref) => resolveRef(ref, input, outputAt), firstSeq: run?.first_seq ?? 0 };
+}

@@ -1,0 +1,327 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { processes } from "./__fixtures__/processes.ts";
+import { createStep } from "./create-step.ts";
+import type { ExecuteParams } from "./step.ts";
+import { createWorkflow } from "./workflow.ts";
+
+const any = z.any();
+const step = (id: string, execute: (params: ExecuteParams) => unknown = ({ inputData }) => inputData) =>
+  createStep({ id, inputSchema: any, outputSchema: any, execute: async (params) => execute(params) });
+const flow = () => createWorkflow({ id: "w", inputSchema: any, outputSchema: any });
+
+/** A workflow with a step that ends when it is told to, beside one that suspends. */
+function beside() {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const calls: string[] = [];
+  const build = (name: string) =>
+    flow()
+      .parallel([
+        step("slow", async ({ abortSignal }) => {
+          calls.push(`${name} slow`);
+          abortSignal.addEventListener("abort", () => calls.push(`${name} aborted`));
+          await promise;
+          return "slow";
+        }),
+        step("gate", ({ resumeData, suspend }) => {
+          calls.push(`${name} gate`);
+          return resumeData ?? suspend({});
+        }),
+      ])
+      .then(step("last", ({ inputData }) => inputData))
+      .commit();
+  return { build, calls, finish: resolve };
+}
+
+describe("two processes with one store", () => {
+  it("resume a step while its sibling runs in the other, which executes both once", async () => {
+    const { system, start } = processes();
+    const { build, calls, finish } = beside();
+    const first = start("first", build("first"));
+    const second = start("second", build("second"));
+    const run = await first.mastra.getWorkflow("w").createRun({ runId: "r" });
+    const result = run.start({ inputData: 1 });
+    await system.advance(100);
+    const other = await second.mastra.getWorkflow("w").createRun({ runId: "r" });
+    const resumed = other.resume({ resumeData: "ok" });
+    await system.advance(2_000);
+    finish();
+    const expected = { status: "success", result: { slow: "slow", gate: "ok" } };
+    expect(await system.until(result)).toMatchObject(expected);
+    expect(await system.until(resumed)).toMatchObject(expected);
+    expect(calls).toEqual(["first slow", "first gate", "first gate"]);
+  });
+
+  it("decide between a start and a cancellation at the same moment once, whichever is first", async () => {
+    for (const order of ["start", "cancel"] as const) {
+      const { system, start } = processes();
+      const calls: string[] = [];
+      const build = () =>
+        flow()
+          .then(step("a", () => calls.push("a")))
+          .then(step("b", () => calls.push("b")))
+          .commit();
+      const first = start("first", build());
+      const second = start("second", build());
+      const own = await first.mastra.getWorkflow("w").createRun({ runId: "r" });
+      const other = await second.mastra.getWorkflow("w").createRun({ runId: "r" });
+      // Both have read the store before either writes to it.
+      const letGo = [first.pause(), second.pause()];
+      const started = own.start({ inputData: 1 });
+      const canceled = other.cancel();
+      await system.advance(10);
+      for (const go of order === "start" ? letGo : letGo.toReversed()) {
+        go();
+        await system.advance(1);
+      }
+      await system.until(canceled);
+      const { status } = (await system.until(started)) as { status: string };
+      const stored = await first.mastra.getWorkflow("w").getWorkflowRunById("r");
+      expect(stored?.status).toBe(status);
+      if (order === "cancel") expect([status, calls]).toEqual(["canceled", []]);
+    }
+  });
+
+  it("honour a cancellation that was stored for a process that died, also if the run cannot continue", async () => {
+    const { system, start } = processes();
+    const never = () => new Promise(() => {});
+    const first = start("first", flow().then(step("a")).then(step("old", never)).commit());
+    void (await first.mastra.getWorkflow("w").createRun({ runId: "r" }))
+      .start({ inputData: 1 })
+      .catch(() => {});
+    await system.advance(100);
+    first.kill();
+    // Step "a" is gone from its definition.
+    const second = start("second", flow().then(step("new")).commit());
+    const run = await second.mastra.getWorkflow("w").createRun({ runId: "r" });
+    await system.until(run.cancel());
+    await system.advance(60_000);
+    expect(await second.mastra.getWorkflow("w").getWorkflowRunById("r")).toMatchObject({
+      status: "canceled",
+    });
+  });
+
+  it("take an answer for the question it was for, not for the next one of the same step", async () => {
+    const { system, start } = processes();
+    const answers: unknown[] = [];
+    const build = () =>
+      flow()
+        .then(
+          step("gate", ({ resumeData, suspend }) => {
+            if (resumeData !== undefined) answers.push(resumeData);
+            return answers.length < 2 ? suspend({ question: answers.length }) : answers;
+          }),
+        )
+        .commit();
+    const first = start("first", build());
+    const second = start("second", build());
+    const run = await first.mastra.getWorkflow("w").createRun({ runId: "r" });
+    await system.until(run.start({ inputData: 1 }));
+    const other = await second.mastra.getWorkflow("w").createRun({ runId: "r" });
+    // The second has read the first question when the first answers it and the step asks the next.
+    const commit = second.driver.commit.bind(second.driver);
+    let isLate = false;
+    second.driver.commit = async (commits) => {
+      if (!isLate) {
+        isLate = true;
+        expect(await run.resume({ resumeData: "one" })).toMatchObject({ status: "suspended" });
+      }
+      return commit(commits);
+    };
+    const late = other.resume({ resumeData: "also one" }).catch((error: unknown) => error);
+    expect(await system.until(late)).toMatchObject({ code: "already-decided" });
+    expect(await system.until(other.resume({ resumeData: "two" }))).toMatchObject({ result: ["one", "two"] });
+  });
+
+  it("cancel a run of the other, whose steps are told and start nothing more", async () => {
+    const { system, start } = processes();
+    const { build, calls, finish } = beside();
+    const first = start("first", build("first"));
+    const second = start("second", build("second"));
+    const result = (await first.mastra.getWorkflow("w").createRun({ runId: "r" })).start({ inputData: 1 });
+    await system.advance(100);
+    await (await second.mastra.getWorkflow("w").createRun({ runId: "r" })).cancel();
+    // Accepted means stored: even if the notice is late, the next commit finds it.
+    finish();
+    expect(await system.until(result)).toMatchObject({ status: "canceled" });
+    await system.advance(5_000);
+    expect(calls).not.toContain("second slow");
+    expect(await second.mastra.getWorkflow("w").getWorkflowRunById("r")).toMatchObject({
+      status: "canceled",
+    });
+  });
+
+  it("resume at the same moment: one execution, one refusal", async () => {
+    for (let round = 0; round < 20; round++) {
+      const { system, start } = processes();
+      let executed = 0;
+      const build = () =>
+        flow()
+          .then(step("gate", ({ resumeData, suspend }) => (resumeData ? ++executed : suspend({}))))
+          .commit();
+      const [first, second] = [start("first", build()), start("second", build())];
+      const run = await first.mastra.getWorkflow("w").createRun({ runId: "r" });
+      await system.until(run.start({ inputData: 1 }));
+      const other = await second.mastra.getWorkflow("w").createRun({ runId: "r" });
+      const both = Promise.allSettled([run.resume({ resumeData: 1 }), other.resume({ resumeData: 2 })]);
+      const outcomes = await system.until(both);
+      expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+      expect(executed).toBe(1);
+    }
+  });
+
+  it("read the same numbered events, wherever the run is carried out", async () => {
+    const { system, start } = processes();
+    const build = () =>
+      flow()
+        .then(step("a", () => ({ big: "x" })))
+        .then(step("b", ({ inputData }) => inputData))
+        .commit();
+    const first = start("first", build());
+    const second = start("second", build());
+    const run = await first.mastra.getWorkflow("w").createRun({ runId: "r" });
+    await system.until(run.start({ inputData: { in: 1 } }));
+    const read = async (mastra: typeof first.mastra) => {
+      const chunks: unknown[] = [];
+      const observed = (await mastra.getWorkflow("w").createRun({ runId: "r" })).observeStream();
+      await system.until(
+        (async () => {
+          for await (const chunk of observed) chunks.push(chunk);
+        })(),
+      );
+      return chunks;
+    };
+    const here = await read(first.mastra);
+    expect(await read(second.mastra)).toEqual(here);
+    expect(here).toMatchObject([
+      { seq: 1 },
+      { seq: 2, payload: { payload: { in: 1 } } },
+      { seq: 3, payload: { output: { big: "x" } } },
+      { seq: 4 },
+      { seq: 5, payload: { payload: { big: "x" } } },
+      { seq: 6 },
+      { seq: 7 },
+      { seq: 8, payload: { finalWorkflowResult: { big: "x" } } },
+    ]);
+  });
+});
+
+describe("what a run costs", () => {
+  it("is one commit per step, with its events", async () => {
+    const { system, start } = processes();
+    let workflow = flow();
+    for (let index = 0; index < 20; index++)
+      workflow = workflow
+        .then(step(`s${index}`, ({ inputData }) => inputData))
+        .map(({ inputData }) => inputData);
+    const { mastra, driver } = start("p", workflow.commit());
+    await mastra.start();
+    await system.until((await mastra.getWorkflow("w").createRun()).start({ inputData: 1 }));
+    const before = driver.commits;
+    await system.until((await mastra.getWorkflow("w").createRun()).start({ inputData: 1 }));
+    // The start, and 20 steps. A mapping that returns at once goes with the step before it.
+    expect(driver.commits - before).toBe(21);
+  });
+
+  it("stores a large output once", async () => {
+    const { system, start } = processes();
+    const big = "x".repeat(10_000);
+    const workflow = flow()
+      .then(step("a", () => big))
+      .then(step("b", ({ inputData }) => inputData.length))
+      .then(step("c", ({ getStepResult }) => getStepResult("a")))
+      .commit();
+    const { mastra, storage } = start("p", workflow);
+    const run = await mastra.getWorkflow("w").createRun();
+    await system.until(run.start({ inputData: 1 }));
+    const tables = await import("./workflow-tables.ts");
+    const rows = await Promise.all(
+      [tables.WORKFLOW_RUNS, tables.WORKFLOW_STEPS, tables.WORKFLOW_EVENTS].map((table) =>
+        storage.select({ table: table as never }),
+      ),
+    );
+    // Steps a and c each returned it.
+    expect(JSON.stringify(rows).length).toBeLessThan(2 * big.length + 5_000);
+  });
+
+  it("goes on from the store when the store fails under it", async () => {
+    const { system, start } = processes();
+    const calls: string[] = [];
+    const workflow = flow()
+      .then(step("a", () => calls.push("a")))
+      .then(step("b", () => calls.push("b")))
+      .commit();
+    const { mastra, driver } = start("p", workflow);
+    await mastra.start();
+    const commit = driver.commit.bind(driver);
+    let fails = 1;
+    driver.commit = async (commits) => {
+      const isStep = commits.some(({ writes }) => writes.some(({ table }) => table.name.endsWith("_steps")));
+      if (isStep && fails-- > 0) throw new Error("the disk is full");
+      return commit(commits);
+    };
+    const result = (await mastra.getWorkflow("w").createRun()).start({ inputData: 1 });
+    expect(await system.until(result)).toMatchObject({ status: "success" });
+    expect(calls).toEqual(["a", "a", "b"]);
+  });
+});
+
+describe("after time travel", () => {
+  it("the events begin with the new execution", async () => {
+    const { system, start } = processes();
+    const workflow = flow()
+      .then(step("a", () => 1))
+      .then(step("b", ({ inputData }) => inputData + 1))
+      .commit();
+    const { mastra } = start("p", workflow);
+    const run = await mastra.getWorkflow("w").createRun();
+    await system.until(run.start({ inputData: 1 }));
+    await system.until(run.timeTravel({ step: "b", inputData: 10 }));
+    const types: string[] = [];
+    await system.until(
+      (async () => {
+        for await (const chunk of run.observeStream()) types.push(chunk.type);
+      })(),
+    );
+    expect(types.slice(0, 2)).toEqual(["workflow-start", "workflow-step-start"]);
+    expect(types.at(-1)).toBe("workflow-finish");
+  });
+});
+
+describe("a run that is over", () => {
+  it("is deleted after the time it is kept, and at once if the app does not want it", async () => {
+    const { system, start } = processes();
+    const kept = flow()
+      .then(step("a", () => 1))
+      .commit();
+    const unwanted = createWorkflow({
+      id: "v",
+      inputSchema: any,
+      outputSchema: any,
+      options: { shouldPersistSnapshot: ({ workflowStatus }) => workflowStatus !== "success" },
+    })
+      .then(step("a", () => 1))
+      .commit();
+    const { mastra, storage } = start("p", kept, unwanted);
+    const run = await mastra.getWorkflow("w").createRun();
+    await system.until(run.start({ inputData: 1 }));
+    await system.until((await mastra.getWorkflow("v").createRun()).start({ inputData: 1 }));
+    expect(await mastra.getWorkflow("v").listWorkflowRuns()).toMatchObject({ total: 0 });
+    const snapshots = await storage.getStore("workflows");
+    expect(await snapshots!.loadWorkflowSnapshot({ runId: run.runId, workflowName: "w" })).toMatchObject({
+      status: "success",
+      context: { input: 1, a: { output: 1 } },
+      serializedStepGraph: [{ type: "step", step: { id: "a" } }],
+    });
+    await system.until(sleepFor(system, 1));
+    expect(await system.until(storage.prune({ workflowRunsMs: 0 }))).toMatchObject({ workflowRuns: 1 });
+    expect(await snapshots!.listWorkflowRuns()).toEqual({ runs: [], total: 0 });
+  });
+});
+
+function sleepFor(
+  system: { setTimer(ms: number, callback: () => void): unknown },
+  ms: number,
+): Promise<void> {
+  return new Promise((resolve) => void system.setTimer(ms, resolve));
+}

@@ -1,0 +1,2 @@
+export * as scorers from "./scorers/prebuilt.ts";
+export { checks } from "./checks.ts";

@@ -1,0 +1,6 @@
+export { createCompletenessScorer } from "../code/completeness.ts";
+export { createContentSimilarityScorer } from "../code/similarity.ts";
+export { createKeywordCoverageScorer } from "../code/keyword-coverage.ts";
+export { createTextualDifferenceScorer } from "../code/textual-difference.ts";
+export { createToolCallAccuracyScorerCode } from "../code/tool-call-accuracy.ts";
+export type { ToolCallAccuracyOptions } from "../code/tool-call-accuracy.ts";

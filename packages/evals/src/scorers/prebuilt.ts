@@ -1,0 +1,35 @@
+export {
+  createCompletenessScorer,
+  createContentSimilarityScorer,
+  createKeywordCoverageScorer,
+  createTextualDifferenceScorer,
+  createToolCallAccuracyScorerCode,
+  type ToolCallAccuracyOptions,
+} from "./code.ts";
+export {
+  createAnswerRelevancyScorer,
+  createAnswerSimilarityScorer,
+  createBiasScorer,
+  createContextPrecisionScorer,
+  createContextRecallScorer,
+  createContextRelevanceScorerLLM,
+  createFaithfulnessScorer,
+  createHallucinationScorer,
+  createPromptAlignmentScorerLLM,
+  createToolCallAccuracyScorerLLM,
+  createToxicityScorer,
+} from "./llm.ts";
+export {
+  calledTool,
+  checks,
+  didNotCall,
+  equals,
+  excludes,
+  includes,
+  matches,
+  maxToolCalls,
+  noToolErrors,
+  similarity,
+  toolOrder,
+  usedNoTools,
+} from "../checks.ts";

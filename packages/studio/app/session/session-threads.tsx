@@ -1,5 +1,6 @@
 import type { UseAgentControllerResult } from "@selvedge/react";
 import type { ReactNode } from "react";
+import { useStudio } from "../studio-context.tsx";
 import { useActions } from "../thread/actions.tsx";
 import { Button } from "../ui/button.tsx";
 import { useLoad } from "../use-load.ts";
@@ -13,7 +14,10 @@ export function SessionThreads({
   live: UseAgentControllerResult;
 }): ReactNode {
   const { attempt } = useActions();
-  const threads = useLoad("threads", () => session.thread.list(), `${threadId} ${display.isRunning}`);
+  // A thread's title may be written after its run.
+  const { threadsVersion } = useStudio();
+  const version = `${threadId} ${display.isRunning} ${threadsVersion}`;
+  const threads = useLoad("threads", () => session.thread.list(), version);
   const shown = (threads.value ?? []).slice(0, SHOWN);
   return (
     <>

@@ -1,10 +1,11 @@
 import { useEffect, useState } from "react";
 import { useStudio } from "../studio-context.tsx";
 
-const TITLE_TRIES = 5;
-const TITLE_MS = 600;
+const FIRST_PAUSE_MS = 500;
+/** With doubled pauses, the last request comes after a minute: no model is given longer to write a title. */
+const PAUSES = 7;
 
-/** The thread's title. A model may write it after the first run, so a thread without one is asked a few times. */
+/** The thread's title. A model may write it after the first run, so a thread without one is requested again. */
 export function useTitle(
   threadId: string,
   agentId: string | undefined,
@@ -17,17 +18,17 @@ export function useTitle(
     if (!spoken || running || title !== undefined) return;
     const controller = new AbortController();
     const { signal } = controller;
-    const ask = async (triesLeft: number): Promise<void> => {
+    const ask = async (pauses: number): Promise<void> => {
       const query = { resourceId, ...(agentId !== undefined && { agentId }) };
       const thread = await client.call("getThread", { params: { threadId }, query, signal });
       if (signal.aborted) return;
       if (thread.title) return setTitle(thread.title);
-      if (triesLeft === 0) return;
-      await new Promise((resolve) => setTimeout(resolve, TITLE_MS));
-      if (!signal.aborted) await ask(triesLeft - 1);
+      if (pauses === PAUSES) return;
+      await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** pauses));
+      if (!signal.aborted) await ask(pauses + 1);
     };
     // A page without its title is still the page.
-    ask(TITLE_TRIES).catch(() => undefined);
+    ask(0).catch(() => undefined);
     return () => controller.abort();
   }, [client, resourceId, agentId, threadId, spoken, running, title]);
   return [title, setTitle];

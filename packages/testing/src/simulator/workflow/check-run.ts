@@ -17,6 +17,8 @@ interface Surroundings {
   ledger: WorkflowLedger;
 }
 
+/** How often a run is started without completing a step, at most. */
+const MAX_ATTEMPTS = 5;
 const ENDS: ReadonlySet<string> = new Set(["success", "failed", "canceled"]);
 
 /** The result, each step's output and the state are those of the interpreter. */
@@ -31,7 +33,8 @@ export function checkRun(run: SimRun, stored: StoredRun, around: Surroundings): 
   if (isUnknown) checkUnknown(around, run);
   // An agent fails its step when the store fails under it.
   const isAgents = status === "failed" && messageOf(stored.error).startsWith("storage-failed");
-  const isExcused = isUnknown || (isAgents && world.mayLoseSteps && hasAgents(run));
+  const isExcused =
+    isUnknown || isAbandoned(run, stored) || (isAgents && world.mayLoseSteps && hasAgents(run));
   checkSteps(stored, expected, wrong);
   checkCancel(around, run, status);
   for (const name of run.executions.keys())
@@ -79,6 +82,13 @@ function checkSteps(
   if (status !== "success") return;
   for (const path of expected.steps.keys())
     if (steps[path]?.status !== "success") wrong(`has no result of ${path}`);
+}
+
+/** Its processes died so often without completing a step of it that it was given up, as documented. */
+function isAbandoned({ takenInVain }: SimRun, { status, error }: StoredRun): boolean {
+  return (
+    status === "failed" && messageOf(error).startsWith("attempts-exhausted") && takenInVain >= MAX_ATTEMPTS - 1
+  );
 }
 
 function hasAgents({ flow }: SimRun): boolean {

@@ -69,6 +69,8 @@ export interface SimRun {
   firstSeq: number;
   /** Paths with a row in the journal. */
   stored: Set<string>;
+  /** How often it was taken from a process that was gone since a step of it was last stored. */
+  takenInVain: number;
   /** How often executions at a path began, in all lives. */
   begun: Map<string, number>;
   executions: Map<string, ExecutionRecord>;
@@ -101,6 +103,7 @@ export class WorkflowLedger {
       life: 0,
       firstSeq: 1,
       stored: new Set(),
+      takenInVain: 0,
       begun: new Map(),
       executions: new Map(),
       keys: new Map(),
@@ -164,7 +167,11 @@ export class WorkflowLedger {
     for (const write of writes) {
       const run = this.runs.find(({ id }) => id === runIdOf(write));
       if (!run) continue;
-      if (write.table.name === STEPS && write.op === "insert") run.stored.add(write.row["path"] as string);
+      if (write.table.name === STEPS && write.op === "insert") {
+        run.stored.add(write.row["path"] as string);
+        run.takenInVain = 0;
+      }
+      if (write.table.name === RUNS && write.op === "update" && write.set?.["attempts"]) run.takenInVain++;
       if (write.table.name === STEPS && write.op === "delete")
         for (const path of (write.where["path"] as { in: string[] } | undefined)?.in ?? [])
           run.stored.delete(path);

@@ -66,7 +66,7 @@ ${MODEL_HELP}`,
       ["-o, --output <folder>", "the folder, replaced if it is from an earlier build", ".selvedge/output"],
       NO_COLOR,
     ],
-        help: `The folder contains the project's code without types, a package.json with the packages it needs,
+    help: `The folder contains the project's code without types, a package.json with the packages it needs,
 and start.mjs. .env is not copied.
 
   selvedge build
@@ -80,16 +80,16 @@ and start.mjs. .env is not copied.
       ["-p, --port <number>", "the port; by default PORT, or the project's port"],
       ["--host <address>", "the address to listen on; by default HOST, or the project's host"],
     ],
-        help: `The project sets its port and host in the \`server\` option of new Mastra(). The defaults are 4111 and
+    help: `The project sets its port and host in the \`server\` option of new Mastra(). The defaults are 4111 and
 127.0.0.1. An address that other machines can reach requires \`server.auth\`. SIGTERM closes the server,
 then the host.`,
     run: async ([folder = "."], flags) => (await import("./start-command.ts")).runStartCommand(folder, flags),
   }),
   command<DoctorFlags>({
     usage: "doctor [folder]",
-        summary: "Check a Mastra project: show what works, what differs and what is missing.",
+    summary: "Check a Mastra project: show what works, what differs and what is missing.",
     options: [["--json", "print one JSON object"], NO_COLOR],
-        help: `Reads package.json and the source files without running them. The exit code is 1 if something is
+    help: `Reads package.json and the source files without running them. The exit code is 1 if something is
 missing, and 2 if there is no project to read.`,
     badUse: 2,
     run: async ([folder = "."], flags) =>
@@ -117,7 +117,7 @@ missing, and 2 if there is no project to read.`,
       ["--plain", "lines of text without escape sequences, for screen readers"],
       NO_COLOR,
     ],
-        help: `Without --url and --dev, the agent runs in this process: the agent of the project in this folder, or
+    help: `Without --url and --dev, the agent runs in this process: the agent of the project in this folder, or
 a demo agent. --model selects the demo agent. --model and --storage apply only to it.
 
 ${MODEL_HELP}`,
@@ -127,7 +127,7 @@ ${MODEL_HELP}`,
     usage: "code [folder]",
     summary: "Work on a folder with a coding agent in the terminal.",
     options: [MODEL, ["--plain", "lines of text without escape sequences, for screen readers"], NO_COLOR],
-        help: `By default, the agent works on the current folder. The first time, you are asked whether you trust it.
+    help: `By default, the agent works on the current folder. The first time, you are asked whether you trust it.
 Until you do, the agent only reads. After that, it asks before each change, with a diff, and before
 each command. /changes lists its changes, and /undo reverts them. The conversation is stored in
 .selvedge in the folder and continues next time.
@@ -178,7 +178,7 @@ Ctrl-C, a run on a server continues there; a run of this process continues when 
       ["--replace", "replace the folder that the index contains"],
       NO_COLOR,
     ],
-        help: `Reads text, Markdown, HTML and source code. Skips hidden files, dependencies, build output and files
+    help: `Reads text, Markdown, HTML and source code. Skips hidden files, dependencies, build output and files
 ignored by .gitignore; --all reads these too. Never reads links, binary files or files above 2 MB.
 Run it again after changes: only changed files are read, and an interrupted run continues where it
 stopped. Works offline, without a key. An index belongs to one folder: use another --name for
@@ -209,7 +209,7 @@ another folder, or --replace the first.
     usage: "compact",
     summary: "Delete old stream chunks and ended runs from a store's file, and free the disk space.",
     options: [STORAGE, ["--older-than <age>", "the minimum age, such as 90m, 12h or 7d", "1h"]],
-        help: `Keeps messages, threads and unfinished work. Rewriting the file needs as much free disk space as the
+    help: `Keeps messages, threads and unfinished work. Rewriting the file needs as much free disk space as the
 file itself, and programs that use the file wait until it is done.`,
     run: async (_, flags) => (await import("./compact-command.ts")).runCompactCommand(flags),
   }),
@@ -221,7 +221,7 @@ file itself, and programs that use the file wait until it is done.`,
       ["--to <url>", "the database, such as postgresql://user:password@host:5432/app"],
       ["--schema <name>", "an empty schema, created if absent", "public"],
     ],
-        help: `Stop all programs that use the file first. The file is not changed. If anything fails, the schema is
+    help: `Stop all programs that use the file first. The file is not changed. If anything fails, the schema is
 left empty.`,
     run: async (_, flags) => (await import("./move-command.ts")).runMoveCommand(flags),
   }),

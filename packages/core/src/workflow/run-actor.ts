@@ -503,8 +503,8 @@ export class RunActor {
   }
 
   #record(record: StepRecord): void {
+    this.#next.record(record, this.journal.get(record.path) === undefined);
     this.journal.set(record);
-    this.#next.records.set(record.path, record);
   }
 
   #setState(changes: ReadonlyMap<string, unknown>): void {

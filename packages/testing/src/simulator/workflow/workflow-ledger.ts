@@ -165,6 +165,9 @@ export class WorkflowLedger {
       const run = this.runs.find(({ id }) => id === runIdOf(write));
       if (!run) continue;
       if (write.table.name === STEPS && write.op === "insert") run.stored.add(write.row["path"] as string);
+      if (write.table.name === EVENTS && write.op === "insert")
+        for (const { path } of (write.row["records"] as { path: string }[] | undefined) ?? [])
+          run.stored.add(path);
       if (write.table.name === STEPS && write.op === "delete")
         for (const path of (write.where["path"] as { in: string[] } | undefined)?.in ?? [])
           run.stored.delete(path);
@@ -221,6 +224,7 @@ export class WorkflowLedger {
 
 const RUNS = "selvedge_workflow_runs";
 const STEPS = "selvedge_workflow_steps";
+const EVENTS = "selvedge_workflow_events";
 
 function runIdOf(write: Write): unknown {
   return write.op === "insert" ? write.row["run_id"] : write.where["run_id"];

@@ -126,7 +126,13 @@ export class SqlWriter<Statement> {
       params.push(cells[column]!);
     }
     for (const { table: other, conditions, exists } of required) {
-      shape = toConditionsShape(shape.to(END).to(other.name).to(exists ? "some" : "none"), conditions);
+      shape = toConditionsShape(
+        shape
+          .to(END)
+          .to(other.name)
+          .to(exists ? "some" : "none"),
+        conditions,
+      );
       paramsOf(conditions, params);
     }
     const statement = shape.statement ?? this.#word(shape, insertIfText(table, columns, required));

@@ -13,12 +13,7 @@ import { pathsOf, type Ref, resolveRef } from "./ref.ts";
 import type { LoggedChunk } from "./run-port.ts";
 import { type FoundOutput, loggedSteps, outputsOf } from "./run-rows.ts";
 import { decodeValue, encodeValue, fromCell } from "./value-codec.ts";
-import {
-  WORKFLOW_EVENTS,
-  type WorkflowEventRow,
-  WORKFLOW_RUNS,
-  WORKFLOW_STEPS,
-} from "./workflow-tables.ts";
+import { WORKFLOW_EVENTS, type WorkflowEventRow, WORKFLOW_RUNS, WORKFLOW_STEPS } from "./workflow-tables.ts";
 
 /** An event in its row. Values that the journal has are references. */
 interface StoredChunk {
@@ -181,7 +176,7 @@ async function resolver(
   add(loggedSteps(rows));
   // Most events are about something recent. A list may go back to the first row.
   let before = rows[0]!.first;
-  for (let limit = PIECES_AT_ONCE; wanted.size > 0 && before > 0; limit *= 4) {
+  for (let limit = PIECES_AT_ONCE, isMore = true; wanted.size > 0 && isMore; limit *= 4) {
     const [steps, older] = await storage.selectAll([
       {
         table: WORKFLOW_STEPS,
@@ -199,7 +194,9 @@ async function resolver(
     add(steps as FoundOutput[]);
     const page = older as Pick<WorkflowEventRow, "first" | "records">[];
     add(loggedSteps(page));
-    before = page.length < limit ? 0 : page.at(-1)!.first;
+    // Either may name more that is wanted.
+    isMore = page.length > 0 || steps.length > 0;
+    before = page.at(-1)?.first ?? 0;
   }
   // Last, so that it tells whether the values are still those of these events.
   const [run] = await storage.select({

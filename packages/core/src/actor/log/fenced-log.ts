@@ -200,7 +200,8 @@ export class FencedLog<Chunk extends object> {
     const added = this.#contribution(all.slice(fence.length), options);
     if (added) all.push(...added.writes);
     const now = system.now();
-    if (chunks.length > 0) all.push(subject.insertEvents(lease.nextSeq, chunks, { now, rests, row: options.row }));
+    if (chunks.length > 0)
+      all.push(subject.insertEvents(lease.nextSeq, chunks, { now, rests, row: options.row }));
     else if (rests) all.push(subject.restAfter(lease.nextSeq - 1, now));
     const beforeLast = all.length;
     if (last) all.push(...last(nextSeq));

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { describeFailure, NO_FAULTS, runSimulation, simulateWorkflows } from "../index.ts";
+import { describeFailure, NO_FAULTS, runSimulation, simulateWorkflows, WORKFLOW_WORLDS } from "../index.ts";
 import { PLANTED_WORKFLOW_FAULTS } from "./planted-workflow-faults.ts";
 
 const THREE_DAYS_MS = 3 * 24 * 3_600_000;
 
 async function expectAllHolds(seeds: number, from: number): Promise<ReadonlyMap<string, number>> {
-  const report = await runSimulation({ seeds, from, workflows: true });
+  const report = await runSimulation({ seeds, from, kind: WORKFLOW_WORLDS });
   expect(report.failures.map(describeFailure).join("\n\n")).toBe("");
   return report.reached;
 }
@@ -63,7 +63,7 @@ describe("simulated worlds with workflows", () => {
   });
 
   it("know worlds in which nothing goes wrong", async () => {
-    const report = await runSimulation({ seeds: 40, faults: NO_FAULTS, workflows: true });
+    const report = await runSimulation({ seeds: 40, faults: NO_FAULTS, kind: WORKFLOW_WORLDS });
     expect(report.failures.map(describeFailure).join("\n\n")).toBe("");
   });
 

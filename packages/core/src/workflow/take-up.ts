@@ -165,8 +165,9 @@ export class TakeUp {
     try {
       await endUnowned(this.#parts, definition, stored, ends);
     } catch (error) {
-      // Another process was faster, or it was canceled: the next search finds it again.
       if (!AgentError.is(error, "conflict")) throw error;
+      // Another process was faster, or a commit of this one was still on its way. No search finds what is this process's own.
+      if (!this.#around.isClosing()) this.#around.later(stored.image.runId, RETRY_MS);
     }
   }
 

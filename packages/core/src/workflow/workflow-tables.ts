@@ -65,7 +65,7 @@ export const WORKFLOW_RUNS: Table<WorkflowRunRow> = {
   partition: "run_id",
   indexes: [
     { columns: ["workflow_id", "created_at"] },
-    { columns: ["due_at"], having: "due_at" },
+    { columns: ["workflow_id", "due_at"], having: "due_at" },
     { columns: ["owner"], having: "owner" },
     { columns: ["ended_at"], having: "ended_at" },
   ],

@@ -1,7 +1,8 @@
 import type { Lease } from "../actor/log/fenced-log.ts";
 import { deleteWrites } from "./delete-runs.ts";
 import { imageOf } from "./image-of.ts";
-import { RunActor, type RunPast } from "./run-actor.ts";
+import { RunActor } from "./run-actor.ts";
+import type { RunPast } from "./run-spec.ts";
 import { callHooks } from "./run-hooks.ts";
 import { isEnd, type RunImage } from "./run-image.ts";
 import type { RunParts } from "./run-parts.ts";

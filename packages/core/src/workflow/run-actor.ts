@@ -1,65 +1,27 @@
 import type { WorkflowChunk, WorkflowUsage } from "@selvedge/protocol";
 import { OwnAbortController } from "../abort.ts";
-import { AgentError, errorMessage, showValue } from "../errors.ts";
+import { AgentError, errorMessage } from "../errors.ts";
 import { isPromise } from "../is-promise.ts";
-import { roughSize } from "../json.ts";
-import type { Logger } from "../logger.ts";
-import type { RequestContext } from "../request-context/request-context.ts";
-import type { System } from "../system.ts";
 import { choose, type ChoiceWork } from "./choose.ts";
 import { Driver, type Work } from "./driver.ts";
+import { EnteredWorkflows } from "./entered-workflows.ts";
 import { type Execution, executeStep, type StepWork } from "./execute-step.ts";
-import type { GraphScope } from "./graph.ts";
 import { Journal, type StepRecord } from "./journal.ts";
+import { OnceResults } from "./once-results.ts";
 import { type OpenQuestion, openQuestions } from "./open-questions.ts";
 import type { Path } from "./path.ts";
 import type { Ref, Value } from "./ref.ts";
 import { RunCommitBuilder } from "./run-commit.ts";
+import { outcomeUnknown } from "./run-errors.ts";
 import * as events from "./run-events.ts";
-import { callHooks } from "./run-hooks.ts";
 import { isEnd } from "./run-image.ts";
 import type { OnceRecord, Rest, RunMail, RunPort } from "./run-port.ts";
 import { runScorers } from "./run-scorers.ts";
+import type { RunPast, RunSpec } from "./run-spec.ts";
 import { type Step, WITHDRAW } from "./step.ts";
 import { stepContext } from "./step-context.ts";
-import { encodeValue } from "./value-codec.ts";
+import { checkState, checkStorable, storable } from "./storable.ts";
 import { withdrawQuestions } from "./withdraw-questions.ts";
-import type { WorkflowHost } from "./workflow-host.ts";
-import type { WorkflowLimits } from "./workflow-limits.ts";
-
-/** What a run is made of. */
-export interface RunSpec {
-  readonly runId: string;
-  readonly resourceId: string | undefined;
-  readonly rules: GraphScope;
-  readonly input: unknown;
-  readonly requestContext: RequestContext;
-  readonly host: WorkflowHost | undefined;
-  readonly system: System;
-  readonly logger: Logger;
-  readonly limits: WorkflowLimits;
-  readonly disableScorers: boolean;
-  /** The number of its first event: another one after each time travel. */
-  readonly firstSeq: number;
-}
-
-/** What is known of a run when it is taken up. */
-export interface RunPast {
-  records: readonly StepRecord[];
-  state: ReadonlyMap<string, unknown>;
-  once: readonly OnceRecord[];
-  usage: WorkflowUsage;
-  /** It was carried out by a process that may have died. */
-  wasInterrupted: boolean;
-}
-
-export const NOTHING_YET: RunPast = {
-  records: [],
-  state: new Map(),
-  once: [],
-  usage: { inputTokens: 0, outputTokens: 0, totalTokens: 0 },
-  wasInterrupted: false,
-};
 
 /**
  * Carries out one run, from when this process takes it until it rests. The driver says what is next; this executes it and
@@ -72,10 +34,10 @@ export class RunActor {
   readonly #port: RunPort;
   readonly #driver: Driver;
   readonly #state: Map<string, unknown>;
-  readonly #once = new Map<string, OnceRecord>();
+  readonly #once: OnceResults;
   readonly #abort = new OwnAbortController();
   /** Nested workflows that are under way. */
-  readonly #entered = new Map<Path, { rules: GraphScope; input: Value; startedAt: number }>();
+  readonly #entered: EnteredWorkflows;
   /** Steps that an earlier process may have begun. */
   readonly #interrupted: ReadonlySet<Path>;
   readonly #onRest: (rest: Rest) => void;
@@ -100,7 +62,15 @@ export class RunActor {
     this.#port = port;
     this.journal = new Journal(past.records);
     this.#state = new Map(past.state);
-    for (const one of past.once) this.#once.set(onceKey(one.path, one.key), one);
+    this.#once = new OnceResults(past.once, {
+      store: (record) => this.#storeOnce(record),
+      check: (value, place) => checkStorable(value, place, run.limits.valueBytes),
+    });
+    this.#entered = new EnteredWorkflows(run, {
+      journal: this.journal,
+      state: this.#state,
+      whenStored: (call) => void this.#next.afterwards.push(call),
+    });
     this.#usage = past.usage;
     this.#onRest = options.onRest;
     this.#onLost = options.onLost;
@@ -125,7 +95,7 @@ export class RunActor {
   }
 
   get onceResults(): OnceRecord[] {
-    return [...this.#once.values()];
+    return this.#once.all;
   }
 
   get abortSignal(): AbortSignal {
@@ -196,32 +166,12 @@ export class RunActor {
 
   /** Checks new values of the state. */
   checkState(next: unknown): Record<string, unknown> {
-    if (typeof next !== "object" || next === null || Array.isArray(next))
-      throw new AgentError("invalid-argument", `setState() needs an object, got ${showValue(next)}.`);
-    for (const [key, value] of Object.entries(next))
-      if (value !== undefined) this.#checkValue(value, `state.${key}`, this.run.limits.stateBytes);
-    return next as Record<string, unknown>;
+    return checkState(next, this.run.limits);
   }
 
   /** Runs a function once for a step, and stores its result at once. */
-  async once(path: Path, key: string, fn: () => unknown, atMostOnce: boolean): Promise<unknown> {
-    if (typeof key !== "string" || key === "")
-      throw new AgentError("invalid-argument", `once() needs a key, got ${showValue(key)}.`);
-    const known = this.#once.get(onceKey(path, key));
-    if (known?.result) return known.result.value;
-    if (known && atMostOnce) throw outcomeUnknown(path, `once("${key}")`);
-    if (atMostOnce) await this.#storeOnce({ path, key });
-    let value: unknown;
-    try {
-      value = await fn();
-      this.#checkValue(value, `once("${key}")`, this.run.limits.valueBytes);
-    } catch (error) {
-      // It is known to have failed, so it may be tried again.
-      if (atMostOnce) this.#once.delete(onceKey(path, key));
-      throw error;
-    }
-    await this.#storeOnce({ path, key, result: { value } });
-    return value;
+  once(path: Path, key: string, fn: () => unknown, atMostOnce: boolean): Promise<unknown> {
+    return this.#once.run(path, key, fn, atMostOnce);
   }
 
   get #isCanceled(): boolean {
@@ -230,7 +180,6 @@ export class RunActor {
   }
 
   #storeOnce(record: OnceRecord): Promise<void> {
-    this.#once.set(onceKey(record.path, record.key), record);
     return new Promise((resolve) => {
       this.#next.once.push(record);
       this.#next.afterwards.push(resolve);
@@ -252,7 +201,8 @@ export class RunActor {
   /** Takes what the driver found out. Returns whether there was anything. */
   #advance(): boolean {
     const { ready, closed, progress } = this.#driver.take();
-    for (const { path, output } of closed) this.#closeNested(path, output);
+    for (const { path, output } of closed)
+      this.#record(this.#entered.close(path, output, Math.trunc(this.run.system.now())));
     for (const one of progress) this.#announce(...events.progress(this.run.runId, one));
     for (const work of ready) {
       if (work.kind === "step") this.#prepare(work);
@@ -322,7 +272,7 @@ export class RunActor {
     const now = Math.trunc(this.run.system.now());
     const record = { ...this.#recordOf(work, before), startedAt, attempt };
     if (step.metadata) record.metadata = step.metadata;
-    const stored = this.#storable(outcome);
+    const stored = storable(outcome, this.run.limits);
     if (stored.kind !== "failure" && state) this.#setState(state);
     switch (stored.kind) {
       case "success":
@@ -330,7 +280,7 @@ export class RunActor {
         const output: Value = { data: stored.output, ref: path };
         const bailed = stored.kind === "bail";
         this.#record({ ...record, status: "success", output, endedAt: now, ...(bailed && { bailed }) });
-        this.#forgetOnce(path);
+        if (this.#once.forget(path)) this.#next.forgetOnce.push(path);
         this.#announce(...events.stepResult(this.run.runId, this.callId(path), work, { output }));
         this.#announce(events.stepFinish(this.run.runId, path, step.metadata));
         if (bailed) this.#driver.bailed(path, output);
@@ -353,35 +303,12 @@ export class RunActor {
         this.#record({ ...record, status: "failed", error, tripwire, endedAt: now });
         this.#announce(...events.stepResult(this.run.runId, this.callId(path), work, { error, tripwire }));
         this.#announce(events.stepFinish(this.run.runId, path, step.metadata));
-        this.#failNested(path, { error, tripwire });
+        this.#entered.failAround(path, { error, tripwire });
         this.#driver.failed(path, error);
         break;
       }
     }
     this.#pump();
-  }
-
-  /** The outcome of a step, if it can be stored; otherwise the failure that says what cannot. */
-  #storable(outcome: Execution["outcome"]): Execution["outcome"] {
-    if (outcome.kind === "failure") return outcome;
-    try {
-      const [value, place] =
-        outcome.kind === "suspend" ? [outcome.payload, "suspend payload"] : [outcome.output, "output"];
-      this.#checkValue(value, place, this.run.limits.valueBytes);
-      return outcome;
-    } catch (error) {
-      return { kind: "failure", error: error as Error };
-    }
-  }
-
-  #checkValue(value: unknown, place: string, limit: number): void {
-    encodeValue(value, place);
-    const size = roughSize(value, limit);
-    if (size > limit)
-      throw new AgentError(
-        "limit-exceeded",
-        `${place} is larger than ${limit} bytes. Store it elsewhere and return where.`,
-      );
   }
 
   #choose(work: ChoiceWork): void {
@@ -411,7 +338,7 @@ export class RunActor {
     // Checked again whenever the run is taken up, so not stored.
     if (work.kind === "enter") {
       const ref = answer === work.input.data ? work.input.ref : undefined;
-      this.#entered.set(path, { rules: work.node.scope, input: work.input, startedAt: now });
+      this.#entered.enter(path, { rules: work.node.scope, input: work.input, startedAt: now });
       return this.#driver.succeeded(path, { data: answer, ref });
     }
     const record = this.#recordOf(work, undefined);
@@ -422,7 +349,7 @@ export class RunActor {
     }
     if (work.kind === "map")
       try {
-        this.#checkValue(answer, "output", this.run.limits.valueBytes);
+        checkStorable(answer, "output", this.run.limits.valueBytes);
       } catch (error) {
         return this.#fail(work, error);
       }
@@ -440,45 +367,12 @@ export class RunActor {
     this.#driver.succeeded(path, input);
   }
 
-  #closeNested(path: Path, output: Value): void {
-    const endedAt = Math.trunc(this.run.system.now());
-    const { input, startedAt } = this.#entered.get(path)!;
-    this.#callNestedHooks(path, { status: "success", result: output });
-    this.#entered.delete(path);
-    const number = this.journal.get(path)?.number ?? this.journal.nextNumber();
-    this.#record({ path, number, status: "success", attempt: 1, input, output, startedAt, endedAt });
-  }
-
-  /** A step failed, and the workflows around it with it. */
-  #failNested(path: Path, { error, tripwire }: Pick<StepRecord, "error" | "tripwire">): void {
-    const around = [...this.#entered.keys()].filter((outer) => path.startsWith(`${outer}/`));
-    for (const outer of around.sort((a, b) => b.length - a.length))
-      this.#callNestedHooks(outer, { status: tripwire ? "tripwire" : "failed", error, tripwire });
-  }
-
-  /** Calls the callbacks of a nested workflow when its end is stored. */
-  #callNestedHooks(
-    path: Path,
-    end: Pick<Rest, "status" | "tripwire" | "error"> & { result?: Value | undefined },
-  ): void {
-    const { rules, input } = this.#entered.get(path)!;
-    const { id, hooks: options } = rules;
-    if (!options?.onFinish && !options?.onError) return;
-    const { runId, resourceId, host, requestContext } = this.run;
-    this.#next.afterwards.push(() => {
-      const inside = this.journal.all().filter((record) => record.path.startsWith(`${path}/`));
-      const records = inside.map((record) => ({ ...record, path: record.path.slice(path.length + 1) }));
-      const known = { runId, resourceId, input: input.data, state: this.#state, records, ...end };
-      void callHooks({ id, options, host }, known, requestContext);
-    });
-  }
-
   #fail(work: Work, thrown: unknown): void {
     const error = thrown instanceof Error ? thrown : new Error(errorMessage(thrown));
     const endedAt = Math.trunc(this.run.system.now());
     this.#record({ ...this.#recordOf(work, this.journal.get(work.path)), status: "failed", error, endedAt });
     this.#announce(...events.stepResult(this.run.runId, this.callId(work.path), work, { error }));
-    this.#failNested(work.path, { error });
+    this.#entered.failAround(work.path, { error });
     this.#driver.failed(work.path, error);
   }
 
@@ -524,12 +418,6 @@ export class RunActor {
       else this.#state.set(key, value);
       this.#next.state.set(key, value);
     }
-  }
-
-  #forgetOnce(path: Path): void {
-    let had = false;
-    for (const [key, { path: of }] of this.#once) if (of === path) had = this.#once.delete(key);
-    if (had) this.#next.forgetOnce.push(path);
   }
 
   #rest(): Rest {
@@ -631,18 +519,6 @@ export class RunActor {
 
 /** Timers of the platform overflow. */
 const MAX_TIMER_MS = 86_400_000;
-
-function onceKey(path: Path, key: string): string {
-  return `${path}\n${key}`;
-}
-
-function outcomeUnknown(path: Path, what: string): AgentError {
-  return new AgentError(
-    "step-outcome-unknown",
-    `${what} was in progress when its process died, and it is declared idempotent: false, so it is not run again. Check what it did, then continue with timeTravel().`,
-    { details: { path } },
-  );
-}
 
 function tooManySteps(max: number): AgentError {
   return new AgentError("limit-exceeded", `The run has executed ${max} steps, the most that is allowed.`);

@@ -1,4 +1,5 @@
 import { AgentError } from "../errors.ts";
+import type { Path } from "./path.ts";
 
 export function noRun(runId: string): AgentError {
   return new AgentError("not-found", `There is no workflow run "${runId}".`);
@@ -27,5 +28,13 @@ export function canceledBefore(runId: string): AgentError {
   return new AgentError(
     "conflict",
     `Workflow run "${runId}" was canceled before it started. Create a run with another id.`,
+  );
+}
+
+export function outcomeUnknown(path: Path, what: string): AgentError {
+  return new AgentError(
+    "step-outcome-unknown",
+    `${what} was in progress when its process died, and it is declared idempotent: false, so it is not run again. Check what it did, then continue with timeTravel().`,
+    { details: { path } },
   );
 }

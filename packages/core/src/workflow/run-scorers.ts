@@ -1,5 +1,5 @@
 import { scoreLive } from "../scorer/score-live.ts";
-import type { RunSpec } from "./run-actor.ts";
+import type { RunSpec } from "./run-spec.ts";
 import { meetsFilter } from "./score-filter.ts";
 import type { Step } from "./step.ts";
 

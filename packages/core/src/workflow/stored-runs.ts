@@ -21,7 +21,7 @@ import { listRuns } from "./list-runs.ts";
 import { checkClaims, proceedWrites } from "./proceed-writes.ts";
 import { RestWaiters } from "./rest-waiters.ts";
 import { droppedQuestions } from "./open-questions.ts";
-import { NOTHING_YET } from "./run-actor.ts";
+import { NOTHING_YET } from "./run-spec.ts";
 import { alreadyStarted, noRun, stillRunning } from "./run-errors.ts";
 import { workflowStart } from "./run-events.ts";
 import { isEnd, type RunImage } from "./run-image.ts";

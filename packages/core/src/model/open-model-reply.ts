@@ -39,7 +39,8 @@ export async function openModelReply(
 ): Promise<ModelReply> {
   const { limits, system, abortSignal, onRetry } = settings;
   const failures: Failure[] = [];
-  for (const [index, candidate] of candidates.entries()) {
+  for (let index = 0; index < candidates.length; index++) {
+    const candidate = candidates[index]!;
     const options = buildOptions(candidate);
     const retries = candidate.maxRetries ?? candidate.modelSettings?.maxRetries ?? settings.maxRetries;
     for (let attempts = 1; ; attempts++) {

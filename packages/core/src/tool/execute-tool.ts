@@ -155,8 +155,9 @@ export async function executeTool(
   try {
     const options = executionOptions(call, context, wait, resumeData, suspension);
     const output = definition.execute!(toolArgument(input, options) as never, options);
-    const outcome = isPromise(output) ? Promise.resolve(output).then(finish) : finish(output);
-    return outcome instanceof Promise ? await wait.for(outcome) : outcome;
+    if (isPromise(output)) return await wait.for(output, finish);
+    const outcome = finish(output);
+    return outcome instanceof Promise ? await wait.for(outcome, (read) => read) : outcome;
   } catch (error) {
     return { kind: "error", error: limitError(error, context.limits.toolErrorBytes) };
   } finally {
@@ -206,11 +207,25 @@ class ToolWait {
     this.#controller?.abort(why);
   }
 
-  for(work: Promise<ToolOutcome>): Promise<ToolOutcome> {
+  /** Waits for `work` and then for what `finish` makes of its value. */
+  for<Value>(
+    work: PromiseLike<Value>,
+    finish: (value: Value) => ToolOutcome | Promise<ToolOutcome>,
+  ): Promise<ToolOutcome> {
     const { abortSignal, system } = this.#context;
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
-      work.then(resolve, reject);
+      const take = (value: Value): void => {
+        try {
+          const outcome = finish(value);
+          // Also when the wait is over: an error that nobody takes would end the process.
+          if (outcome instanceof Promise) outcome.then(resolve, reject);
+          else resolve(outcome);
+        } catch (error) {
+          reject(error as Error);
+        }
+      };
+      Promise.resolve(work).then(take, reject);
       // From here on; nothing else can happen before the tool returns its promise.
       if (abortSignal.aborted) return this.handleEvent();
       onAbort(abortSignal, this);

@@ -115,7 +115,7 @@ async function openWithProcessors(
 }
 
 function askModel(
-  { spec, controller }: Run,
+  { spec, controller, timers }: Run,
   { candidates }: StepSettings,
   request: ModelCallOptions,
 ): Promise<ModelReply> {
@@ -123,6 +123,7 @@ function askModel(
     limits: spec.limits,
     maxRetries: spec.options.maxRetries ?? DEFAULT_MAX_RETRIES,
     system: spec.system,
+    timers,
     abortSignal: controller.signal,
     onRetry: (retry) =>
       spec.logger.debug(`Model call of run ${spec.runId} failed and is retried`, retry.error),

@@ -204,12 +204,12 @@ async function commitStep(
   const joining = [...own, ...signals];
   if (joining.length === 0 && toldLast(run, next)) tellLater(run, next);
   else {
-    for (const chunk of shown) await run.stream.reveal(chunk);
+    await run.stream.reveal(shown);
     if (objection) throw (objection as { thrown: unknown }).thrown;
-    await run.call("onStepFinish", run.steps.at(-1)!);
+    if (run.spec.options.onStepFinish) await run.call("onStepFinish", run.steps.at(-1)!);
   }
   for (const signal of joining) await run.join(signal);
-  await run.joinLater();
+  if (run.hasMoreToSay) await run.joinLater();
   return signals.length > 0 ? "continue" : next;
 }
 

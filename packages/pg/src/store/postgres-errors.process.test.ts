@@ -13,7 +13,7 @@ import { PostgresStore } from "./postgres-store.ts";
 import type { PostgresStoreOptions } from "./store-options.ts";
 
 const run = promisify(execFile);
-const found = await startPostgres(["-c", "max_connections=12"]);
+const found = await startPostgres(["-c", "max_connections=20"]);
 if ("missing" in found) console.warn(`skipped: errors of PostgreSQL: ${found.missing}`);
 const { connectionString, stop } = found as PostgresServer;
 

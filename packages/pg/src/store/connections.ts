@@ -243,10 +243,11 @@ async function oneByOne(
 function isAway(error: unknown): boolean {
   if (!isFromServer(error)) return error instanceof Error && !isOurs(error);
   const { code = "" } = error;
-  return code.startsWith("08") || AWAY.has(code) || error.message.includes("during recovery");
+  return code.startsWith("08") || AWAY.has(code);
 }
 
-const AWAY: ReadonlySet<string> = new Set(["25006", "53300", "57P01", "57P02", "57P03"]);
+/** A standby refuses BEGIN READ WRITE with 0A000, and its message depends on the server's language. */
+const AWAY: ReadonlySet<string> = new Set(["0A000", "25006", "53300", "57P01", "57P02", "57P03"]);
 
 /** A deadlock or a serialization failure vanishes when the transaction is tried again. */
 function isTransient(error: unknown): boolean {

@@ -6,6 +6,7 @@ import {
   type Commit,
   type CommitOutcome,
   type CommitResult,
+  commitTogether,
   decodeRow,
   KeyLines,
   keysOf,
@@ -105,16 +106,11 @@ export class PostgresDriver implements StorageDriver {
     return (result!.rows[0] as { n: number }).n;
   }
 
-  async commit(commits: readonly Commit[]): Promise<CommitOutcome[]> {
-    const together = commits.length > 1 ? await this.#track(() => this.#commitTogether(commits)) : undefined;
-    if (together) return together;
-    return Promise.all(
-      commits.map((commit) =>
-        this.#track(() => this.#commit(commit)).then(
-          (result) => ({ result }),
-          (error: unknown) => ({ error }),
-        ),
-      ),
+  commit(commits: readonly Commit[]): Promise<CommitOutcome[]> {
+    return commitTogether(
+      commits,
+      (commit) => this.#track(() => this.#commit(commit)),
+      (all) => this.#commitAlike(all),
     );
   }
 
@@ -155,29 +151,15 @@ export class PostgresDriver implements StorageDriver {
     await this.#connections.end();
   }
 
-  /**
-   * In one transaction, and in one statement for the writes at the same place if the commits look alike, as the chunks of
-   * many threads do. Returns `undefined` if one was refused and nothing took effect: alone, each learns its reason.
-   */
-  async #commitTogether(commits: readonly Commit[]): Promise<CommitOutcome[] | undefined> {
-    const key = commits.flatMap(keysOf);
-    try {
-      const alike = this.#alike(commits);
-      if (alike) {
-        await this.#transaction(keysOf({ key, writes: [] }), alike);
-        return commits.map(({ writes }) => ({ result: insertedAll(writes) }));
-      }
-      const { changes, auto } = await this.#commit({ key, writes: commits.flatMap(({ writes }) => writes) });
-      let first = 0;
-      return commits.map((commit) => {
-        const end = first + commit.writes.length;
-        const result = { changes: changes.slice(first, end), auto: auto.slice(first, end) };
-        first = end;
-        return { result };
-      });
-    } catch (error) {
-      return AgentError.is(error, "storage-failed") ? commits.map(() => ({ error })) : undefined;
-    }
+  /** One statement for the writes at the same place, if the commits look alike, as the chunks of many threads do. */
+  #commitAlike(commits: readonly Commit[]): Promise<CommitResult[]> | undefined {
+    const statements = this.#alike(commits);
+    if (!statements) return undefined;
+    const keys = keysOf({ key: commits.flatMap(keysOf), writes: [] });
+    return this.#track(async () => {
+      await this.#transaction(keys, statements);
+      return commits.map(({ writes }) => insertedAll(writes));
+    });
   }
 
   /** The statements of commits whose writes have the same kinds, tables and columns, in the same order. */

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { describeFailure, runSimulation, simulate, simulateWorkflows } from "@selvedge/testing/simulator";
+import { describeFailure, runSimulation, THREAD_WORLDS, WORKFLOW_WORLDS } from "@selvedge/testing/simulator";
+import { MEMORY_WORLDS } from "../e2e/om/simulate-om.ts";
 import { findPins, type Pins } from "../packages/testing/src/simulator/__fixtures__/find-pins.ts";
 
 const { values } = parseArgs({
@@ -12,8 +13,10 @@ const { values } = parseArgs({
     violations: { type: "string", default: "1" },
     pin: { type: "boolean", default: false },
     workflows: { type: "boolean", default: false },
+    memory: { type: "boolean", default: false },
   },
 });
+const kind = values.workflows ? WORKFLOW_WORLDS : values.memory ? MEMORY_WORLDS : THREAD_WORLDS;
 
 if (values.pin) await pin(Number(values.seeds));
 else if (values.seed !== undefined) await replay(Number(values.seed), values.trace);
@@ -35,7 +38,7 @@ async function pin(seeds: number): Promise<void> {
 }
 
 async function replay(seed: number, trace: boolean): Promise<void> {
-  const result = await (values.workflows ? simulateWorkflows : simulate)(seed, { trace });
+  const result = await kind.simulate(seed, { trace });
   for (const event of result.trace ?? []) console.log(event);
   console.log(
     `seed ${seed}: ${result.steps} steps, ${Math.round(result.virtualMs / 1000)} s of its own time`,
@@ -51,7 +54,7 @@ async function run(seeds: number, from: number, maxViolations: number): Promise<
     seeds,
     from,
     maxViolations,
-    workflows: values.workflows,
+    kind,
     onProgress({ done, violations }) {
       const now = performance.now();
       if (now - shown < 1_000 && done < seeds) return;

@@ -4,6 +4,7 @@ import { InMemoryStorage, OM_DOMAIN, OM_EVENTS, OM_JOBS } from "@selvedge/core/s
 import { createTool } from "@selvedge/core/tools";
 import { Memory } from "@selvedge/memory";
 import { type ScriptedCall, scriptedModel } from "@selvedge/testing";
+import type { KindOfWorld, SimulationResult } from "@selvedge/testing/simulator";
 import { ACTORS } from "../../packages/core/src/storage/thread-tables.ts";
 import { NO_FAULTS } from "../../packages/testing/src/simulator/fault-plan.ts";
 import type { PlantedFault } from "../../packages/testing/src/simulator/planted-faults.ts";
@@ -12,14 +13,6 @@ import { SimStorage } from "../../packages/testing/src/simulator/sim-storage.ts"
 import { Violation, World } from "../../packages/testing/src/simulator/world.ts";
 import { checkOmEnd } from "./check-om-end.ts";
 import { checkOmPrompt, OmPrompts } from "./check-om-prompt.ts";
-
-export interface OmSimulation {
-  seed: number;
-  violation: Violation | undefined;
-  reached: Set<string>;
-  trace: string[] | undefined;
-  steps: number;
-}
 
 interface OmApp {
   process: SimProcess;
@@ -44,10 +37,12 @@ const NUMBERED_WITHIN_MS = 5_000;
 const MAX_STEPS = 30_000;
 const WORDS = "word ".repeat(25);
 
+export const MEMORY_WORLDS: KindOfWorld = { simulate: simulateOm, flag: "--memory" };
+
 export async function simulateOm(
   seed: number,
   options: { planted?: PlantedFault | undefined; trace?: boolean } = {},
-): Promise<OmSimulation> {
+): Promise<SimulationResult> {
   const world = new World(seed, { faults: undefined, trace: options.trace ?? false });
   let violation: Violation | undefined;
   try {
@@ -60,7 +55,8 @@ export async function simulateOm(
     process.onCrash = () => {};
     process.crash();
   }
-  return { seed, violation, reached: world.reached, trace: world.trace, steps: world.steps };
+  const { reached, trace, steps, time: virtualMs } = world;
+  return { seed, violation, reached, trace, steps, virtualMs };
 }
 
 async function live(world: World, planted: PlantedFault | undefined): Promise<void> {

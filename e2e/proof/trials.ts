@@ -2,7 +2,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { InMemoryStorage } from "@selvedge/core/storage";
-import { describeFailure, Random, runSimulation } from "@selvedge/testing/simulator";
+import {
+  describeFailure,
+  type KindOfWorld,
+  Random,
+  runSimulation,
+  THREAD_WORLDS,
+  WORKFLOW_WORLDS,
+} from "@selvedge/testing/simulator";
 import { startPostgres } from "../../packages/pg/src/__fixtures__/embedded-server.ts";
 import { runSessionKills } from "../controller/run-session-kills.ts";
 import { runTwoServers } from "../controller/run-two-servers.ts";
@@ -17,7 +24,7 @@ import { HARMS, runServerFaults } from "../kill/run-server-faults.ts";
 import { runTakeovers } from "../kill/run-takeovers.ts";
 import { openStore, type StoreFactory } from "../kill/store-factory.ts";
 import { runOmKills } from "../om/run-om-kills.ts";
-import { simulateOm } from "../om/simulate-om.ts";
+import { MEMORY_WORLDS } from "../om/simulate-om.ts";
 import { runPowerLosses } from "../power/run-power-losses.ts";
 import { type Moment, runRaces } from "../race/run-races.ts";
 import { compareTraces } from "../traces/compare-traces.ts";
@@ -52,37 +59,8 @@ interface Trial {
 }
 
 export const TRIALS = {
-  worlds: {
-    title: "simulated worlds",
-    batch: 250,
-    async run({ rounds, seed }, onRound) {
-      const report = await runSimulation({
-        seeds: rounds,
-        from: seed,
-        maxViolations: 3,
-        onProgress: ({ done }) => onRound(done),
-      });
-      const { worlds, steps, virtualMs, failures } = report;
-      const figures = { steps, "hours of their time": virtualMs / 3_600_000 };
-      return { rounds: worlds, problems: failures.map(describeFailure), figures };
-    },
-  },
-  "workflow-worlds": {
-    title: "simulated worlds with workflows",
-    batch: 250,
-    async run({ rounds, seed }, onRound) {
-      const report = await runSimulation({
-        seeds: rounds,
-        from: seed,
-        maxViolations: 3,
-        workflows: true,
-        onProgress: ({ done }) => onRound(done),
-      });
-      const { worlds, steps, virtualMs, failures } = report;
-      const figures = { steps, "hours of their time": virtualMs / 3_600_000 };
-      return { rounds: worlds, problems: failures.map(describeFailure), figures };
-    },
-  },
+  worlds: worldTrial("simulated worlds", THREAD_WORLDS),
+  "workflow-worlds": worldTrial("simulated worlds with workflows", WORKFLOW_WORLDS),
   "workflow-kills": {
     title: "kills in workflow runs",
     batch: 25,
@@ -127,21 +105,7 @@ export const TRIALS = {
       return { rounds: worlds, problems, figures: {} };
     },
   },
-  "om-worlds": {
-    title: "simulated worlds with observational memory",
-    batch: 250,
-    async run({ rounds, seed }, onRound) {
-      const problems: string[] = [];
-      let steps = 0;
-      for (let done = 0; done < rounds && problems.length < 3; done++) {
-        const world = await simulateOm(seed + done);
-        steps += world.steps;
-        if (world.violation) problems.push(`seed ${seed + done}: ${world.violation.message}`);
-        onRound(done + 1);
-      }
-      return { rounds, problems, figures: { steps } };
-    },
-  },
+  "om-worlds": worldTrial("simulated worlds with observational memory", MEMORY_WORLDS),
   "om-kills": {
     title: "kills in the work of observational memory",
     batch: 30,
@@ -303,6 +267,25 @@ export type TrialName = keyof typeof TRIALS;
 
 export function trialOf(name: TrialName): Trial {
   return TRIALS[name];
+}
+
+function worldTrial(title: string, kind: KindOfWorld): Trial {
+  return {
+    title,
+    batch: 250,
+    async run({ rounds, seed }, onRound) {
+      const report = await runSimulation({
+        seeds: rounds,
+        from: seed,
+        maxViolations: 3,
+        kind,
+        onProgress: ({ done }) => onRound(done),
+      });
+      const { worlds, steps, virtualMs, failures } = report;
+      const figures = { steps, "hours of their time": virtualMs / 3_600_000 };
+      return { rounds: worlds, problems: failures.map(describeFailure), figures };
+    },
+  };
 }
 
 function storeOf({ postgres }: Job): StoreFactory {

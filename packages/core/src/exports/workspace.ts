@@ -78,7 +78,7 @@ export {
 export { IgnoreRules } from "../workspace/ignore-rules.ts";
 
 // Search.
-export type { WorkspaceSearchOptions } from "../workspace/search/search-config.ts";
+export type { TokenizeOptions, WorkspaceSearchOptions } from "../workspace/search/search-config.ts";
 export type { BatchEmbedder, SearchEmbedder } from "../workspace/search/search-embedder.ts";
 export type { SearchMode, SearchOptions } from "../workspace/search/search-index.ts";
 export type { IndexOptions, SearchResult } from "../workspace/search/workspace-search.ts";

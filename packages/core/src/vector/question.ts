@@ -24,8 +24,13 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
 export function toQuestion(queryText: string): Map<string, number> {
   const words = toWords(queryText);
   const telling = words.filter((word) => !STOP_WORDS.has(word));
+  return countWords(telling.length > 0 ? telling : words);
+}
+
+/** Words with their counts; of a long query, the first ones. */
+export function countWords(words: readonly string[]): Map<string, number> {
   const question = new Map<string, number>();
-  for (const word of telling.length > 0 ? telling : words) {
+  for (const word of words) {
     const times = question.get(word);
     if (times !== undefined || question.size < MAX_WORDS) question.set(word, (times ?? 0) + 1);
   }

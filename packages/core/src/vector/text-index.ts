@@ -1,4 +1,4 @@
-import { B, K1, toQuestion, weighWords } from "./question.ts";
+import { B, countWords, K1, toQuestion, weighWords } from "./question.ts";
 import { stem } from "./stem.ts";
 import { splitNames, toWords } from "./to-words.ts";
 
@@ -11,6 +11,8 @@ export interface TextIndexOptions {
   b?: number;
   /** Also index the words inside names such as `getUserName`. */
   splitNames?: boolean;
+  /** Replaces how texts and queries become words. Words then count as they are, without stems and stop words. */
+  toWords?: (text: string) => string[];
 }
 
 interface Entry {
@@ -32,6 +34,7 @@ export class TextIndex {
   readonly #k1: number;
   readonly #b: number;
   readonly #split: (text: string) => string;
+  readonly #ownWords: ((text: string) => string[]) | undefined;
   readonly #postings = new Map<string, Posting>();
   readonly #entries: (Entry | undefined)[] = [];
   readonly #numbers = new Map<string, number>();
@@ -39,15 +42,16 @@ export class TextIndex {
   readonly #stems = new Map<string, string>();
   #totalLength = 0;
 
-  constructor({ k1 = K1, b = B, splitNames: isSplit = false }: TextIndexOptions = {}) {
+  constructor({ k1 = K1, b = B, splitNames: isSplit = false, toWords: ownWords }: TextIndexOptions = {}) {
     this.#k1 = k1;
     this.#b = b;
     this.#split = isSplit ? splitNames : (text) => text;
+    this.#ownWords = ownWords;
   }
 
   set(id: string, text: string): void {
     this.delete(id);
-    const words = toWords(this.#split(text));
+    const words = this.#ownWords?.(text) ?? toWords(this.#split(text));
     if (words.length === 0) return;
     const counts = new Map<string, number>();
     for (const word of words) {
@@ -87,8 +91,10 @@ export class TextIndex {
     const [k1, b] = [this.#k1, this.#b];
     const count = this.#numbers.size;
     const meanLength = this.#totalLength / count;
-    const question = toQuestion(this.#split(queryText));
-    const found = new Map([...question.keys()].map((word) => [word, this.#postings.get(stem(word))]));
+    const question = this.#ownWords
+      ? countWords(this.#ownWords(queryText))
+      : toQuestion(this.#split(queryText));
+    const found = new Map([...question.keys()].map((word) => [word, this.#postings.get(this.#stemOf(word))]));
     const frequencies = new Map([...found].map(([word, posting]) => [word, posting?.alive ?? 0]));
     const sums = new Float64Array(this.#entries.length);
     for (const [word, weight] of weighWords(question, count, frequencies, k1)) {
@@ -113,6 +119,7 @@ export class TextIndex {
   }
 
   #stemOf(word: string): string {
+    if (this.#ownWords) return word;
     let found = this.#stems.get(word);
     if (found === undefined) {
       if (this.#stems.size >= MAX_STEMS) this.#stems.clear();

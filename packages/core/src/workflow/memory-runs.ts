@@ -148,9 +148,10 @@ export class MemoryRuns implements WorkflowEngine {
     return this.load(runId);
   }
 
-  async proceed(_: Definition, { runId }: RunImage, continuation: Continuation): Promise<Accepted> {
+  async proceed(_: Definition, { runId }: RunImage, asked: Continuation): Promise<Accepted> {
     const run = this.#find(runId);
     const image = this.#imageOf(run);
+    const continuation = asked.again?.(image) ?? asked;
     const { records, perStep, rewinds, requestContext } = continuation;
     if (run.actor && rewinds) throw stillRunning(runId);
     checkClaims(image, continuation);
@@ -166,7 +167,7 @@ export class MemoryRuns implements WorkflowEngine {
     const now = Math.trunc(this.#system(run.definition).now());
     run.image = continued(image, continuation, { now, context: undefined });
     this.#carryOut(run, perStep, true);
-    return { rest, forget: NOTHING };
+    return { rest, forget: NOTHING, ...(rewinds && { after: run.first }) };
   }
 
   async cancel(definition: Definition, address: RunAddress): Promise<void> {

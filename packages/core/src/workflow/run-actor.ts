@@ -598,7 +598,8 @@ export class RunActor {
       for (const record of item.records) {
         const known = this.journal.get(record.path);
         if (known?.status !== "suspended" || record.status !== "resumed") continue;
-        this.journal.set({ ...record, number: known.number });
+        // A message has no inputs: those are references that only the run can resolve.
+        this.journal.set({ ...record, number: known.number, input: known.input });
         this.#driver.resume(record.path);
       }
       this.#driver.release(item.perStep ? 1 : Number.POSITIVE_INFINITY);

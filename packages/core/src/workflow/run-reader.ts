@@ -5,11 +5,14 @@ import { AgentError } from "../errors.ts";
 import { type RunLog, toPieces } from "./run-log.ts";
 import { WORKFLOW_EVENTS, WORKFLOW_RUNS } from "./workflow-tables.ts";
 
+/** How often events are read again because a time travel replaced them meanwhile. */
+const REREADS = 20;
+
 /** A position in the log of a run. */
 export class RunReader extends LogReader<WorkflowChunk, RunLog> {
   protected override async readStore(log: RunLog, after: number): Promise<EventPiece<WorkflowChunk>[]> {
     const { storage, runId } = log;
-    for (;;) {
+    for (let attempt = 0; ; attempt++) {
       const rows = await rowsAfter(
         (first, direction, limit) =>
           storage.select({
@@ -22,6 +25,7 @@ export class RunReader extends LogReader<WorkflowChunk, RunLog> {
       );
       const pieces = await toPieces(log, rows);
       if (pieces) return pieces;
+      if (attempt >= REREADS) throw this.tooSlow(log, rows.at(-1)!.last);
     }
   }
 

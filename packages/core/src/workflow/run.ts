@@ -10,6 +10,7 @@ import { ChunkStream } from "../stream/chunk-stream.ts";
 import type { ResumeOf } from "./chaining.ts";
 import { checkOptions } from "./check-arguments.ts";
 import { findSuspended } from "./find-suspended.ts";
+import type { StepRecord } from "./journal.ts";
 import { parsePath } from "./path.ts";
 import { alreadyStarted, canceledBefore, noRun } from "./run-errors.ts";
 import { callOnStart } from "./run-hooks.ts";
@@ -24,7 +25,7 @@ import type {
   TimeTravelOptions,
 } from "./run-requests.ts";
 import { stepAt } from "./step-at.ts";
-import { planTimeTravel } from "./time-travel.ts";
+import { planTimeTravel, type TimeTravelPlan } from "./time-travel.ts";
 import { toResult } from "./to-result.ts";
 import { checkPlaces } from "./path.ts";
 import { encodeValue } from "./value-codec.ts";
@@ -247,12 +248,8 @@ export class Run<Input = any, Output = any, State = any> {
     if (isUnknown && (image || (inputData === undefined && options.context === undefined)))
       throw noRun(this.runId);
     if (image?.options.neverStarted) throw canceledBefore(this.runId);
-    const plan = planTimeTravel(workflow.rules, image?.records ?? [], options, workflow.now());
-    for (const { path, input, output } of plan.records)
-      encodeValue([input?.data, output?.data], `context of step "${path}"`);
-    const state =
-      options.initialState === undefined ? {} : await workflow.checkInitialState(options.initialState);
     if (!image) {
+      const plan = this.#planTravel([], options);
       const context = requestContext ?? new RequestContext();
       const given = plan.isFirst ? inputData : (options.context as { input?: unknown } | undefined)?.input;
       const initial = await workflow.checkInitialState(options.initialState);
@@ -262,16 +259,28 @@ export class Run<Input = any, Output = any, State = any> {
       this.#follow(options);
       return { ...accepted, after: 0 };
     }
-    if (image.isOwned || image.status === "running" || image.status === "waiting")
-      throw new AgentError(
-        "conflict",
-        `Workflow run "${this.runId}" is ${image.status}. Wait for it or cancel it before timeTravel().`,
-      );
-    const drop = image.records.map(({ path }) => path).filter((path) => !plan.keep.has(path));
-    const kept = image.records.filter(({ path }) => plan.keep.has(path));
-    checkPlaces(workflow.rules.graph, { ...image, records: kept });
-    const continuation = { records: plan.records, drop, state, requestContext, perStep, rewinds: true };
-    return this.#proceed(image, continuation, options);
+    const state =
+      options.initialState === undefined ? {} : await workflow.checkInitialState(options.initialState);
+    const rewind = (seen: RunImage): Continuation => {
+      const { records, keep } = this.#planTravel(seen.records, options);
+      if (seen.isOwned || seen.status === "running" || seen.status === "waiting")
+        throw new AgentError(
+          "conflict",
+          `Workflow run "${this.runId}" is ${seen.status}. Wait for it or cancel it before timeTravel().`,
+        );
+      const drop = seen.records.map(({ path }) => path).filter((path) => !keep.has(path));
+      const kept = seen.records.filter(({ path }) => keep.has(path));
+      checkPlaces(workflow.rules.graph, { ...seen, records: kept });
+      return { records, drop, state, requestContext, perStep, rewinds: true, again: rewind };
+    };
+    return this.#proceed(image, rewind(image), options);
+  }
+
+  #planTravel(records: readonly StepRecord[], options: TimeTravelOptions): TimeTravelPlan {
+    const plan = planTimeTravel(this.#workflow.rules, records, options, this.#workflow.now());
+    for (const { path, input, output } of plan.records)
+      encodeValue([input?.data, output?.data], `context of step "${path}"`);
+    return plan;
   }
 
   async #proceed(
@@ -282,8 +291,9 @@ export class Run<Input = any, Output = any, State = any> {
     const { end } = await this.#position();
     const accepted = await this.#engine.proceed(this.#workflow, image, continuation);
     this.#status = "running";
-    this.#follow(options, end);
-    return { ...accepted, after: end };
+    const after = accepted.after ?? end;
+    this.#follow(options, after);
+    return { ...accepted, after };
   }
 
   async #attach(): Promise<Call> {

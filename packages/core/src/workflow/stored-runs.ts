@@ -207,10 +207,11 @@ export class StoredRuns implements WorkflowEngine {
     return { workflowId, resourceId: resource_id ?? undefined, status, options: options ?? {} };
   }
 
-  async proceed(definition: Definition, image: RunImage, continuation: Continuation): Promise<Accepted> {
+  async proceed(definition: Definition, image: RunImage, asked: Continuation): Promise<Accepted> {
     await this.#open();
     const { storage, system, owner, contexts, statuses, waiters, logs } = this.#parts;
     const { runId } = image;
+    let continuation = asked;
     for (let seen = image, attempt = 0; ; attempt++) {
       if (seen.isOwned && continuation.rewinds) throw stillRunning(runId);
       const isHere = !seen.isOwned && this.#enter(runId);
@@ -233,8 +234,9 @@ export class StoredRuns implements WorkflowEngine {
         if (!AgentError.is(error, "conflict") || attempt >= RETRIES) throw error;
         const again = await readRun(storage, runId);
         if (!again) throw noRun(runId);
-        checkClaims(again.image, continuation);
         seen = again.image;
+        continuation = continuation.again?.(seen) ?? continuation;
+        checkClaims(seen, continuation);
         continue;
       }
       if (context) contexts.keep(runId, context);
@@ -243,7 +245,7 @@ export class StoredRuns implements WorkflowEngine {
       const accepted = waiters.expect(runId);
       if (isHere) this.#takeUp.continueTaken(definition, plan.next);
       else this.#runs.mailMayHaveCome(runId);
-      return accepted;
+      return continuation.rewinds ? { ...accepted, after: plan.next.firstSeq - 1 } : accepted;
     }
   }
 

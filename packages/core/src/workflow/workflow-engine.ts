@@ -48,6 +48,8 @@ export interface Continuation {
   perStep: boolean;
   /** Everything from here on is new: earlier events are dropped. */
   rewinds: boolean;
+  /** How it continues if the run has changed since this was decided. Throws if it cannot. Default: the same. */
+  again?: (image: RunImage) => Continuation;
 }
 
 export interface RunQuery {
@@ -63,6 +65,8 @@ export interface RunQuery {
 /** What was asked for is stored. `rest` resolves when the run is over, suspended or paused. */
 export interface Accepted {
   rest: Promise<RunImage>;
+  /** The number of the event before the first that follows, if earlier ones were dropped. */
+  after?: number;
   /** No one waits for the rest. */
   forget(): void;
 }

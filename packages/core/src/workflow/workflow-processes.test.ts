@@ -4,6 +4,7 @@ import { processes } from "./__fixtures__/processes.ts";
 import { createStep } from "./create-step.ts";
 import type { ExecuteParams } from "./step.ts";
 import { createWorkflow } from "./workflow.ts";
+import { WORKFLOW_MAIL, WORKFLOW_STEPS } from "./workflow-tables.ts";
 
 const any = z.any();
 const step = (id: string, execute: (params: ExecuteParams) => unknown = ({ inputData }) => inputData) =>
@@ -50,6 +51,48 @@ describe("two processes with one store", () => {
     expect(await system.until(result)).toMatchObject(expected);
     expect(await system.until(resumed)).toMatchObject(expected);
     expect(calls).toEqual(["first slow", "first gate", "first gate"]);
+  });
+
+  it("give a nested step its input when it is resumed while another process takes up the run", async () => {
+    const { system, start } = processes();
+    const never = new Promise<never>(() => {});
+    const build = (name: string) => {
+      const item = createWorkflow({ id: "item", inputSchema: any, outputSchema: any })
+        .then(step("double", ({ inputData }) => inputData * 2))
+        .then(
+          step("gate", ({ inputData, resumeData, suspend }) =>
+            resumeData === undefined ? suspend({}) : [inputData, resumeData],
+          ),
+        )
+        .commit();
+      return flow()
+        .parallel([item, step("slow", () => (name === "first" ? never : "slow"))])
+        .commit();
+    };
+    const first = start("first", build("first"));
+    const started = await first.mastra.getWorkflow("w").createRun({ runId: "r" });
+    await started.startAsync({ inputData: 4 });
+    await system.advance(1_000);
+    first.kill();
+    const second = start("second", build("second"));
+    const select = second.driver.select.bind(second.driver);
+    let mailReads = 0;
+    second.driver.select = async (queries) => {
+      // It has the run, has read it, and is about to read its mail.
+      if (queries[0]?.table === WORKFLOW_MAIL && queries[0].where?.["run_id"] === "r" && ++mailReads === 2) {
+        const third = start("third", build("third"));
+        const run = await third.mastra.getWorkflow("w").createRun({ runId: "r" });
+        await run.resumeAsync({ step: "item.gate", resumeData: "ok" });
+      }
+      return select(queries);
+    };
+    await second.mastra.start();
+    await system.advance(60_000);
+    expect(mailReads).toBeGreaterThan(1);
+    expect(await second.mastra.getWorkflow("w").getWorkflowRunById("r")).toMatchObject({
+      status: "success",
+      result: { item: [8, "ok"], slow: "slow" },
+    });
   });
 
   it("decide between a start and a cancellation at the same moment once, whichever is first", async () => {
@@ -203,6 +246,40 @@ describe("two processes with one store", () => {
       { seq: 7 },
       { seq: 8, payload: { finalWorkflowResult: { big: "x" } } },
     ]);
+  });
+});
+
+describe("a time travel", () => {
+  it("drops what the run executed since the travel was decided", async () => {
+    const { system, start } = processes();
+    const build = () =>
+      flow()
+        .then(step("gate", ({ resumeData, suspend }) => resumeData ?? suspend({})))
+        .then(step("after", ({ inputData }) => `after ${inputData}`))
+        .commit();
+    const first = start("first", build());
+    const second = start("second", build());
+    const own = await first.mastra.getWorkflow("w").createRun({ runId: "r" });
+    await system.until(own.start({ inputData: 1 }));
+    const other = await second.mastra.getWorkflow("w").createRun({ runId: "r" });
+    const commit = second.driver.commit.bind(second.driver);
+    let isFirst = true;
+    second.driver.commit = async (commits) => {
+      // It has read the run, and someone resumes it now.
+      if (isFirst && commits.some(({ writes }) => writes.some(({ table }) => table === WORKFLOW_STEPS))) {
+        isFirst = false;
+        expect(await own.resume({ resumeData: "early" })).toMatchObject({ result: "after early" });
+      }
+      return commit(commits);
+    };
+    const output = other.timeTravelStream({ step: "gate" });
+    expect(await system.until(output.result)).toMatchObject({ status: "suspended" });
+    const types: string[] = [];
+    for await (const { type } of output.fullStream) types.push(type);
+    expect(types[0]).toBe("workflow-start");
+    expect(isFirst).toBe(false);
+    const resumed = other.resume({ resumeData: "late" });
+    expect(await system.until(resumed)).toMatchObject({ status: "success", result: "after late" });
   });
 });
 

@@ -25,6 +25,8 @@ import type {
 /** Called for each mount when a workspace starts. `false` leaves the mount out; `{ success: true }` has started it. */
 export type OnMount = (mount: {
   path: string;
+  /** The same as `path`. */
+  mountPath: string;
   filesystem: WorkspaceFilesystem;
 }) => Awaitable<false | { success: true } | undefined | void>;
 
@@ -94,7 +96,7 @@ export class CompositeFilesystem implements WorkspaceFilesystem {
 
   async init(): Promise<void> {
     for (const [path, filesystem] of this.#mounts) {
-      const said = await this.#onMount?.({ path: `/${path}`, filesystem });
+      const said = await this.#onMount?.({ path: `/${path}`, mountPath: `/${path}`, filesystem });
       if (said === false) this.#mounts.delete(path);
       else if (!said) await filesystem.init?.();
     }

@@ -39,3 +39,10 @@ describe("editText", () => {
     expect(() => editText("a", "a", "a")).toThrow("are the same");
   });
 });
+
+it("shows a line that differs in a few letters from the one that was not found", () => {
+  const text = "function add(a: number, b: number) {\n  return a + b;\n}\n";
+  expect(() => editText(text, "function add(a: number, c: number) {", "x")).toThrow(
+    "similar:\n1: function add(a: number, b: number) {",
+  );
+});

@@ -1,3 +1,4 @@
+import { editDistance } from "../edit-distance.ts";
 import { AgentError } from "../errors.ts";
 import { toLines } from "./text-file.ts";
 
@@ -9,6 +10,9 @@ export interface Edit {
 
 const SHOWN_MATCHES = 5;
 const SHOWN_CHARACTERS = 200;
+/** The share of letters in which a similar line may differ, and the longest line that is compared by letters. */
+const MOST_DIFFERENT = 0.25;
+const MOST_COMPARED = 300;
 
 /**
  * Replaces an exact text. It must occur once, or `all` must be set. Line endings in `before` match either kind, and
@@ -54,15 +58,25 @@ function notUnique(text: string, places: readonly number[]): string {
 
 function notFound(text: string, before: string): string {
   const wanted = squeeze(toLines(before).find((line) => line.trim() !== "") ?? before);
-  const near = toLines(text)
-    .map((line, index) => ({ line, number: index + 1 }))
-    .filter(({ line }) => wanted !== "" && squeeze(line).includes(wanted))
-    .slice(0, SHOWN_MATCHES);
+  const lines = toLines(text).map((line, index) => ({ line, number: index + 1 }));
+  const near: typeof lines = [];
+  for (const one of wanted === "" ? [] : lines) {
+    if (isNear(squeeze(one.line), wanted)) near.push(one);
+    if (near.length === SHOWN_MATCHES) break;
+  }
   const hint =
     near.length > 0
       ? `These lines are similar:\n${near.map(({ line, number }) => `${number}: ${line.slice(0, SHOWN_CHARACTERS)}`).join("\n")}`
       : "Read the file again and copy the text exactly, including spaces.";
   return `old_string was not found. ${hint}`;
+}
+
+/** Whether a line contains the wanted one, apart from spaces, or differs from it in few letters. */
+function isNear(line: string, wanted: string): boolean {
+  if (line.includes(wanted)) return true;
+  const most = Math.floor(wanted.length * MOST_DIFFERENT);
+  if (Math.max(line.length, wanted.length) > MOST_COMPARED) return false;
+  return Math.abs(line.length - wanted.length) <= most && editDistance(line, wanted) <= most;
 }
 
 function squeeze(line: string): string {

@@ -222,7 +222,7 @@ function* toMatches(
   contextLines: number,
 ): Generator<GrepMatch> {
   if (spans.length === 0) return;
-  const lines = text.split("\n");
+  const lines = text.replace(/\n$/, "").split("\n");
   let line = 0;
   let lineStart = 0;
   let last = -1;

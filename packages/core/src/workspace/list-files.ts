@@ -28,8 +28,14 @@ export async function listFiles(
   const isWanted = input.pattern ? await globber(input.pattern, showHidden) : () => true;
   const extensions = [input.extension ?? []].flat().map((one: string) => `.${one.replace(/^\./, "")}`);
   const found: FoundEntry[] = [];
+  // A directory comes before its contents.
+  let excluded: FoundEntry | undefined;
   await findEntries(source, { path, maxDepth, showHidden, respectGitignore, pause }, (entry) => {
-    if (isExcluded(entry.path)) return;
+    if (isBelow(excluded, entry)) return;
+    if (isExcluded(entry.path)) {
+      excluded = entry;
+      return;
+    }
     if (entry.type !== "directory") {
       if (dirsOnly || !isWanted(entry.path)) return;
       if (extensions.length > 0 && !extensions.some((one) => entry.name.endsWith(one))) return;
@@ -43,6 +49,10 @@ export async function listFiles(
     `${path}: ${plural(directories, "directory", "directories")}, ${plural(shown.length - directories, "file", "files")}\n${lines.join("\n")}`,
     input.maxOutputTokens,
   );
+}
+
+function isBelow(directory: FoundEntry | undefined, { path }: FoundEntry): boolean {
+  return directory !== undefined && path.startsWith(`${directory.path}/`);
 }
 
 /** Leaves out directories that have no wanted file in them. */

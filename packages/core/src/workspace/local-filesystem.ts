@@ -1,12 +1,14 @@
 import { basename, extname, posix, resolve } from "node:path";
 import { AgentError, showValue } from "../errors.ts";
 import { realSystem, type System } from "../system.ts";
-import { containment, isDirectory } from "./contained/directory.ts";
+import { containment, isDirectory, makeRoot } from "./contained/directory.ts";
 import { FileTree, hashFile, type OpenFile, type TreeEntry } from "./contained/file-tree.ts";
 import { fileIdentity } from "./file-identity.ts";
 import type { FilePatterns } from "./file-rules.ts";
+import { type InstructionsOption, toInstructions } from "./instructions-option.ts";
 import { KeyedLock } from "./keyed-lock.ts";
 import { type FileLines, type LineRange, readLines } from "./read-lines.ts";
+import { typeByName } from "./type-by-name.ts";
 import {
   DirectoryNotFoundError,
   FileLimitError,
@@ -37,15 +39,15 @@ const LOCK_MS = 30_000;
 
 export interface LocalFilesystemOptions extends FilePatterns {
   id?: string;
-  /** The root. Relative paths count from the current directory. */
+  /** The root. Relative paths count from the current directory. It is created, unless `readOnly` is set. */
   basePath: string;
   /** Keep every path below the root and the allowed paths. Default: true. */
   contained?: boolean;
   /** More directories, reachable by their absolute paths. */
   allowedPaths?: string[];
   readOnly?: boolean;
-  /** Replaces the text for the system message. */
-  instructions?: string;
+  /** Replaces the text for the system message. A function receives the usual text. */
+  instructions?: InstructionsOption;
   /** `"refuse"` denies reading files that have several names. For roots that tenants share a file system with. */
   hardLinks?: "allow" | "refuse";
   system?: System;
@@ -61,6 +63,7 @@ export class LocalFilesystem implements WorkspaceFilesystem {
   readonly sensitive: readonly string[] | undefined;
   readonly protect: readonly string[] | undefined;
   readonly #options: LocalFilesystemOptions;
+  readonly #isContained: boolean;
   readonly #tree: FileTree;
   readonly #locks: KeyedLock;
   #allowedPaths: string[];
@@ -80,6 +83,15 @@ export class LocalFilesystem implements WorkspaceFilesystem {
         `basePath must be the path of a directory, but got ${showValue(basePath)}.`,
       );
     }
+    if (options.hardLinks !== undefined && options.hardLinks !== "allow" && options.hardLinks !== "refuse")
+      throw new AgentError(
+        "invalid-argument",
+        `hardLinks must be "allow" or "refuse", but got ${showValue(options.hardLinks)}.`,
+      );
+    requireList("allowedPaths", allowedPaths);
+    requireList("protect", options.protect);
+    requireList("sensitive", options.sensitive);
+    if (!readOnly) makeRoot(resolve(basePath));
     this.#options = options;
     this.id = options.id ?? `local-filesystem-${system.newId()}`;
     this.#locks = new KeyedLock(system);
@@ -87,8 +99,9 @@ export class LocalFilesystem implements WorkspaceFilesystem {
     this.sensitive = options.sensitive;
     this.protect = options.protect;
     this.basePath = resolve(basePath);
-    this.#allowedPaths = contained ? allowedPaths : ["/"];
-    this.#tree = new FileTree([this.basePath, ...this.#allowedPaths], system);
+    this.#isContained = contained;
+    this.#allowedPaths = allowedPaths;
+    this.#tree = new FileTree([this.basePath, ...allowedPaths, ...(contained ? [] : ["/"])], system);
   }
 
   get status(): ProviderStatus {
@@ -101,7 +114,8 @@ export class LocalFilesystem implements WorkspaceFilesystem {
 
   setAllowedPaths(paths: string[] | ((current: readonly string[]) => string[])): void {
     const next = typeof paths === "function" ? paths(this.#allowedPaths) : paths;
-    this.#tree.allow(next);
+    requireList("allowedPaths", next);
+    this.#tree.allow(this.#isContained ? next : [...next, "/"]);
     this.#allowedPaths = next;
   }
 
@@ -123,14 +137,16 @@ export class LocalFilesystem implements WorkspaceFilesystem {
       status: this.#status,
       readOnly: this.readOnly,
       basePath: this.#tree.roots[0],
-      contained: this.#options.contained ?? true,
-      containment,
+      contained: this.#isContained,
+      ...(this.#isContained && { containment }),
     };
   }
 
   getInstructions(): string {
-    if (this.#options.instructions !== undefined) return this.#options.instructions;
-    return `Files: paths are relative to the workspace root.${this.readOnly ? " Files cannot be changed." : ""}`;
+    return toInstructions(
+      this.#options.instructions,
+      `Files: paths are relative to the workspace root.${this.readOnly ? " Files cannot be changed." : ""}`,
+    );
   }
 
   async readFile(path: string, options: ReadOptions = {}): Promise<string | Buffer> {
@@ -279,6 +295,7 @@ export class LocalFilesystem implements WorkspaceFilesystem {
       size: found.size,
       createdAt: found.createdAt,
       modifiedAt: found.modifiedAt,
+      ...(found.type === "file" && { mimeType: typeByName(found.realPath) }),
       id: found.id,
     };
   }
@@ -326,7 +343,7 @@ export class LocalFilesystem implements WorkspaceFilesystem {
     for (const form of ["NFC", "NFD"] as const) {
       const other = path.normalize(form);
       if (other !== path && this.#tree.stat(other)) {
-        return `There is a file whose name looks the same in another Unicode form (${form}).`;
+        return `There is a file whose name looks the same in another Unicode form (${form}): ${JSON.stringify(other)}.`;
       }
     }
     return undefined;
@@ -336,6 +353,11 @@ export class LocalFilesystem implements WorkspaceFilesystem {
     if (this.readOnly) throw new WorkspaceReadOnlyError(path);
     if (this.#status === "destroyed") throw new PermissionError(path, "the workspace was destroyed.");
   }
+}
+
+function requireList(name: string, value: unknown): void {
+  if (value === undefined || (Array.isArray(value) && value.every((one) => typeof one === "string"))) return;
+  throw new AgentError("invalid-argument", `${name} must be a list of strings, but got ${showValue(value)}.`);
 }
 
 async function requireHash(path: string, file: OpenFile | undefined, expected: string | null): Promise<void> {

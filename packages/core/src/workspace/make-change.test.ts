@@ -78,8 +78,8 @@ describe("a change that was interrupted", () => {
     const { at, read, intentOf, again } = scene();
     const write = { path: "new/b.txt", content: "b" };
     const intent = await intentOf("write_file", write);
-    expect(await again("write_file", write, intent)).toBe("Wrote 1 bytes to new/b.txt (+1 -0).");
-    expect(await again("write_file", write, intent)).toBe("Wrote 1 bytes to new/b.txt (+1 -0).");
+    expect(await again("write_file", write, intent)).toBe("Wrote 1 byte to new/b.txt (+1 -0).");
+    expect(await again("write_file", write, intent)).toBe("Wrote 1 byte to new/b.txt (+1 -0).");
     writeFileSync(at("new/b.txt"), "other");
     await expect(again("write_file", write, intent)).rejects.toMatchObject({ code: "file-changed" });
     expect(read("new/b.txt")).toBe("other");

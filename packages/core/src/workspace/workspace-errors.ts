@@ -26,13 +26,8 @@ export class FileNotFoundError extends PathError {
 }
 
 export class DirectoryNotFoundError extends PathError {
-  constructor(path: string) {
-    super(
-      "DirectoryNotFoundError",
-      "not-found",
-      path,
-      `Directory not found: ${path}. Create it first, or write with recursive: true.`,
-    );
+  constructor(path: string, hint = "List the directory above to see what is there.") {
+    super("DirectoryNotFoundError", "not-found", path, `Directory not found: ${path}. ${hint}`);
   }
 }
 

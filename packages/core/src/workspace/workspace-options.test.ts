@@ -136,3 +136,87 @@ describe("the options of a workspace", () => {
     expect(workspace.status).toBe("ready");
   });
 });
+
+describe("the rows of the specification", () => {
+  it("name a missing file, a missing directory and a missing parent by what the caller asked for", async () => {
+    const { files } = scratch();
+    await expect(files.readFile("no/such.txt")).rejects.toThrow("File not found");
+    await expect(files.deleteFile("no/such.txt")).rejects.toThrow("File not found");
+    await expect(files.rmdir("no")).rejects.toThrow("Directory not found");
+    await expect(files.rmdir("no/such")).rejects.toThrow("Directory not found");
+    await expect(files.writeFile("no/a.txt", "", { recursive: false })).rejects.toThrow("Create it first");
+    await files.rmdir("no", { force: true });
+  });
+
+  it("create a root that is not there, but not to read from it", async () => {
+    const { root } = scratch();
+    const files = new LocalFilesystem({ basePath: join(root, "new/root") });
+    await files.writeFile("a.txt", "a");
+    expect(await files.stat("a.txt")).toMatchObject({ mimeType: "text/plain", size: 1 });
+    expect(() => new LocalFilesystem({ basePath: join(root, "other"), readOnly: true })).toThrow("not exist");
+  });
+
+  it("refuse options that cannot be meant", () => {
+    const { root } = scratch();
+    const local = (options: object) => () => new LocalFilesystem({ basePath: root, ...options });
+    expect(local({ hardLinks: "never" })).toThrow("hardLinks");
+    expect(local({ protect: "*.lock" })).toThrow("protect must be a list");
+    expect(local({ allowedPaths: [5] })).toThrow("allowedPaths must be a list");
+    expect(() => new Workspace({ bm25: { k1: -1 } })).toThrow("bm25.k1");
+    expect(() => new Workspace({ bm25: { b: 2 } })).toThrow("bm25.b");
+    expect(() => new Workspace({ bm25: { tokenize: { minLength: 0 } } })).toThrow("minLength");
+  });
+
+  it("suggest a name in another Unicode form by its bytes", async () => {
+    const { files } = scratch();
+    await files.writeFile("caf\u00e9.txt", "");
+    await expect(files.readFile("cafe\u0301.txt")).rejects.toThrow('(NFC): "caf\u00e9.txt"');
+  });
+
+  it("hide the tools that edit only if the filesystem is known to be read-only", async () => {
+    const { root } = scratch();
+    const files = new LocalFilesystem({ basePath: root, readOnly: true });
+    expect(await tool(new Workspace({ filesystem: files }), "write_file")).toBeUndefined();
+    const write = await tool(new Workspace({ filesystem: () => files }), "write_file");
+    await expect(write.execute({ context: { path: "a", content: "" } })).rejects.toThrow("read-only");
+  });
+
+  it("split words for bm25 as the options say", async () => {
+    const index = async (tokenize: object) => {
+      const workspace = new Workspace({ bm25: { tokenize } });
+      await workspace.index("a", "The State-Machine of v8");
+      return async (query: string) => (await workspace.search(query)).length;
+    };
+    const usual = await index({});
+    expect([await usual("state"), await usual("machines"), await usual("V8")]).toEqual([1, 0, 1]);
+    const exact = await index({ lowercase: false, removePunctuation: false, stopwords: ["The"] });
+    expect([await exact("State"), await exact("State-Machine"), await exact("The")]).toEqual([0, 1, 0]);
+  });
+
+  it("leave out an excluded directory with all that is in it", async () => {
+    const { root, files } = scratch();
+    mkdirSync(join(root, "out/deep"), { recursive: true });
+    writeFileSync(join(root, "out/a.txt"), "");
+    const list = await tool(new Workspace({ filesystem: files }), "list_files");
+    expect(await list.execute({ context: { exclude: "out" } })).toBe(".: 0 directories, 0 files\n");
+  });
+
+  it("accept instructions as a function of the usual text", () => {
+    const { root } = scratch();
+    const instructions = ({ defaultInstructions }: { defaultInstructions: string }) =>
+      `${defaultInstructions} Be brief.`;
+    const files = new LocalFilesystem({ basePath: root, instructions });
+    expect(files.getInstructions()).toMatch(/^Files: .* Be brief\.$/);
+    const sandbox = new LocalSandbox({ workingDirectory: root, instructions });
+    expect(sandbox.getInstructions()).toMatch(/^Commands: .* Be brief\.$/);
+  });
+
+  it("stay without containment when paths are allowed later", async () => {
+    const { root, outside } = scratch();
+    writeFileSync(join(outside, "a.txt"), "out");
+    const files = new LocalFilesystem({ basePath: root, contained: false });
+    expect([files.allowedPaths, files.getInfo().containment]).toEqual([[], undefined]);
+    files.setAllowedPaths([root]);
+    expect(await files.readFile(join(outside, "a.txt"), { encoding: "utf-8" })).toBe("out");
+  });
+});

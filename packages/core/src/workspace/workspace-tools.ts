@@ -119,6 +119,8 @@ export interface WorkspaceToolsSource {
   workspace: { id: string; name: string; status: string };
   id: string;
   files: WorkspaceFilesystem | undefined;
+  /** Leave out the tools that change files: the filesystem is known to be read-only. */
+  hidesEdits: boolean;
   sandbox: WorkspaceSandbox | undefined;
   processes: BackgroundProcesses;
   /** Identifies the workspace of a process in the store. */
@@ -158,7 +160,7 @@ export async function workspaceTools(
     ...(skills ? skillTools(skills) : []),
   ];
   for (const tool of tools) {
-    if (files?.readOnly && !tool.readOnly) continue;
+    if (given.hidesEdits && !tool.readOnly) continue;
     if (!(await isEnabled(tool))) continue;
     const name = optionsOf(config, tool).name ?? originalName(tool);
     if (Object.hasOwn(exposed, name)) {

@@ -321,7 +321,9 @@ describe("an agent with a workspace", () => {
 
   it("refuses a workspace without a filesystem, and a root that is not there", () => {
     expect(() => new Workspace({} as WorkspaceOptions)).toThrow("needs a filesystem");
-    expect(() => new LocalFilesystem({ basePath: "/no/such/place" })).toThrow("does not exist");
+    expect(() => new LocalFilesystem({ basePath: "/no/such/place", readOnly: true })).toThrow(
+      "does not exist",
+    );
     expect(() => new LocalFilesystem({ basePath: "" })).toThrow("basePath must be");
   });
 });

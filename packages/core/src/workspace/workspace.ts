@@ -444,6 +444,8 @@ export class Workspace {
         workspace: this,
         id: this.#storedId,
         files: this.#inTime(files),
+        // A tool that a request may lack would change the prompt from one request to the next.
+        hidesEdits: this.filesystem?.readOnly === true,
         allowedPaths: context.allowedPaths,
         sandbox: await this.resolveSandbox({ requestContext }),
         processes: this.#processes,

@@ -1,5 +1,10 @@
-export { describeFailure, runSimulation } from "./run-simulation.ts";
-export type { RunSimulationOptions, SimulationFailure, SimulationReport } from "./run-simulation.ts";
+export { describeFailure, runSimulation, THREAD_WORLDS, WORKFLOW_WORLDS } from "./run-simulation.ts";
+export type {
+  KindOfWorld,
+  RunSimulationOptions,
+  SimulationFailure,
+  SimulationReport,
+} from "./run-simulation.ts";
 export { simulate, type SimulateOptions, type SimulationResult } from "./simulate.ts";
 export { type FaultPlan, NO_FAULTS } from "./fault-plan.ts";
 export { type PlantedFault, PLANTED_FAULTS } from "./planted-faults.ts";

@@ -15,6 +15,7 @@ import { OneByOneStorage } from "./one-by-one-storage.ts";
 import { OUTSIDE, SimProcess } from "./sim-process.ts";
 import { drawSessions } from "./sim-sessions.ts";
 import { SimReader } from "./sim-reader.ts";
+import { turmoil } from "./turmoil.ts";
 import { Violation, World } from "./world.ts";
 
 export interface SimulateOptions {
@@ -134,7 +135,7 @@ async function live(
       await memory!.saveThread({ thread: { id: threadId, resourceId, createdAt: at, updatedAt: at } });
   }
   for (let slot = 0; slot < count; slot++) start(slot, 1);
-  await turmoil(stage);
+  await turmoil(stage, { actions: [6, 24], whileBusy: 0.12, act: () => act(stage) });
   healed = true;
   world.faults = NO_FAULTS;
   for (const process of world.processes) process.pausedUntil = 0;
@@ -153,48 +154,6 @@ async function live(
   await world.settle();
   await checkForgotten(stage);
   await world.settle();
-}
-
-/** Clients act, processes crash, stand still and lose track of time. */
-async function turmoil(stage: Stage): Promise<void> {
-  const { world } = stage;
-  const { random } = world;
-  let actions = random.between(6, 24);
-  let after = random.between(0, 120);
-  while (actions > 0 || after > 0) {
-    await world.settle();
-    if (actions > 0 && random.chance(world.busy ? 0.12 : 0.5)) {
-      actions--;
-      await act(stage);
-      continue;
-    }
-    if (actions === 0) after--;
-    disturb(stage);
-    if (!world.step() && actions === 0) return;
-  }
-}
-
-function disturb({ world, apps }: Stage): void {
-  const { random, faults } = world;
-  const live = apps();
-  if (live.length === 0) return;
-  if (random.chance(faults.pause)) {
-    const { process } = random.pick(live);
-    process.pausedUntil = world.time + random.between(5_000, 60_000);
-    world.note(() => `${process.name} stands still for ${process.pausedUntil - world.time} ms`);
-  }
-  if (random.chance(faults.shutdown)) {
-    const app = random.pick(live);
-    world.note(() => `${app.process.name} shuts down`);
-    world.reached.add("a process shut down");
-    app.closing ??= app.close();
-    void app.closing.then(() => app.process.crash());
-  }
-  if (random.chance(faults.clockJump)) {
-    const { process } = random.pick(live);
-    process.clockOffset += random.between(-600_000, 600_000);
-    world.note(() => `the clock of ${process.name} jumps, it is off by ${process.clockOffset} ms`);
-  }
 }
 
 /** I12: without faults, everything comes to rest. */

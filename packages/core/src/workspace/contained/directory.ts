@@ -3,6 +3,7 @@ import {
   constants,
   fstatSync,
   lstatSync,
+  mkdirSync,
   openSync,
   realpathSync,
   statfsSync,
@@ -50,6 +51,15 @@ export function realDirectory(path: string): string {
   const real = realpathSync.native(path);
   if (!statSync(real).isDirectory()) throw Object.assign(new Error("not a directory"), { code: "ENOTDIR" });
   return real;
+}
+
+/** Creates a missing root. A path that cannot be created is refused when the root is opened. */
+export function makeRoot(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true });
+  } catch {
+    // Another entry is there, or a directory above cannot be written.
+  }
 }
 
 export function isDirectory(path: string): boolean {

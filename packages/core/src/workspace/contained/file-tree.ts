@@ -25,8 +25,10 @@ import { AgentError, showValue } from "../../errors.ts";
 import type { System } from "../../system.ts";
 import {
   DirectoryNotEmptyError,
+  DirectoryNotFoundError,
   FileExistsError,
   FileLimitError,
+  FileNotFoundError,
   IsDirectoryError,
   PermissionError,
 } from "../workspace-errors.ts";
@@ -250,8 +252,9 @@ export class FileTree {
 
   /** Deletes a directory. With `recursive`, links in it are deleted and not followed, and other mounts are refused. */
   async removeDirectory(path: string, recursive: boolean): Promise<void> {
-    const place = this.#walk(path, { follow: false });
+    let place: Place | undefined;
     try {
+      place = this.#walk(path, { follow: false });
       if (place.name === undefined)
         throw new PermissionError(path, "the root of a workspace cannot be deleted.");
       if (recursive) await removeContents(place.directory.child(place.name), path, place.directory.device, 0);
@@ -259,9 +262,10 @@ export class FileTree {
       flushDirectory(place);
     } catch (error) {
       if (codeOf(error) === "ENOTEMPTY" || codeOf(error) === "EEXIST") throw new DirectoryNotEmptyError(path);
-      throw toPathError(error, path);
+      if (error instanceof FileNotFoundError) throw new DirectoryNotFoundError(path);
+      throw toPathError(error, path, "directory");
     } finally {
-      place.close();
+      place?.close();
     }
   }
 

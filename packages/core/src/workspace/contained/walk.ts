@@ -11,6 +11,7 @@ import {
 import { type Directory, openDirectory } from "./directory.ts";
 import { isWithin, parsePath } from "./parse-path.ts";
 
+const CREATE_PARENT = "Create it first, or write with recursive: true.";
 const MAX_LINKS = 40;
 
 /** An entry of an open directory, or the root itself. Close it after use. */
@@ -114,7 +115,7 @@ class Walk {
       return directory.child(name);
     } catch (error) {
       if (codeOf(error) !== "ENOENT" || !this.#options.createParents)
-        throw toPathError(error, this.#shown, "parent");
+        throw toPathError(error, this.#shown, this.#options.createParents === undefined ? "entry" : "parent");
     }
     try {
       mkdirSync(directory.at(name));
@@ -140,10 +141,15 @@ interface Start {
 }
 
 /** Converts Node's error to one that names the path as the caller gave it. */
-export function toPathError(error: unknown, shown: string, what: "entry" | "parent" = "entry"): unknown {
+export function toPathError(
+  error: unknown,
+  shown: string,
+  what: "entry" | "directory" | "parent" = "entry",
+): unknown {
   switch (codeOf(error)) {
     case "ENOENT":
-      return what === "parent" ? new DirectoryNotFoundError(shown) : new FileNotFoundError(shown);
+      if (what === "entry") return new FileNotFoundError(shown);
+      return new DirectoryNotFoundError(shown, what === "parent" ? CREATE_PARENT : undefined);
     case "ENOTDIR":
     case "ELOOP":
       return new NotDirectoryError(shown);

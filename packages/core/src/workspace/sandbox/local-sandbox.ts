@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { type InstructionsOption, toInstructions } from "../instructions-option.ts";
 import { AgentError, showValue } from "../../errors.ts";
 import { defaultLogger, type Logger } from "../../logger.ts";
 import { realSystem, type System } from "../../system.ts";
@@ -65,7 +66,7 @@ export interface LocalSandboxOptions {
   nativeSandbox?: NativeSandboxOptions;
   limits?: CommandLimits;
   /** Replaces the text in the system message. */
-  instructions?: string;
+  instructions?: InstructionsOption;
   onStart?(): void | Promise<void>;
   onStop?(): void | Promise<void>;
   onDestroy?(): void | Promise<void>;
@@ -303,9 +304,9 @@ export class LocalSandbox implements WorkspaceSandbox {
   }
 
   getInstructions(): string {
-    return (
-      this.#options.instructions ??
-      "Commands: run with /bin/sh -c in the working directory, without a terminal and without input. They have no access to the home directory or the environment of the host."
+    return toInstructions(
+      this.#options.instructions,
+      "Commands: run with /bin/sh -c in the working directory, without a terminal and without input. They have no access to the home directory or the environment of the host.",
     );
   }
 }

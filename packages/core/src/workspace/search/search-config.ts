@@ -8,7 +8,7 @@ import { WorkspaceSearch } from "./workspace-search.ts";
 
 export interface WorkspaceSearchOptions {
   /** Search by words. `true` means `{ k1: 1.5, b: 0.75 }`. */
-  bm25?: boolean | { k1?: number; b?: number };
+  bm25?: boolean | { k1?: number; b?: number; tokenize?: TokenizeOptions };
   /** Search by meaning, together with `embedder`. */
   vectorStore?: Vector;
   embedder?: SearchEmbedder;
@@ -17,6 +17,20 @@ export interface WorkspaceSearchOptions {
   /** Paths and globs that are indexed by `init()`, or before the first search. */
   autoIndexPaths?: string[];
 }
+
+/** How a text becomes words. Without it, words are split as everywhere in Selvedge, and reduced to their stems. */
+export interface TokenizeOptions {
+  /** Default: true. */
+  lowercase?: boolean;
+  /** `false` splits only at white space. Default: true. */
+  removePunctuation?: boolean;
+  /** Shorter words do not count. Default: 2. */
+  minLength?: number;
+  /** Words that do not count. Default: none. */
+  stopwords?: Iterable<string>;
+}
+
+type BM25Options = Exclude<NonNullable<WorkspaceSearchOptions["bm25"]>, boolean>;
 
 const K1 = 1.5;
 const B = 0.75;
@@ -38,6 +52,7 @@ export class SearchConfig {
     this.canVector = options.vectorStore !== undefined;
     this.#indexName =
       options.searchIndexName ?? `${id}_search`.replaceAll(/\W/g, "_").replace(/^\d/, "_$&").slice(-MAX_NAME);
+    if (typeof options.bm25 === "object") checkBM25(options.bm25);
     if (this.canVector !== (options.embedder !== undefined))
       throw new AgentError("invalid-argument", "A search by vectors needs both vectorStore and embedder.");
     if (!/^[A-Za-z_]\w{0,62}$/.test(this.#indexName)) {
@@ -72,7 +87,7 @@ export class SearchConfig {
   #open(files: WorkspaceFilesystem | undefined): WorkspaceSearch {
     const { bm25, vectorStore, embedder, autoIndexPaths = [] } = this.#options;
     const index = new SearchIndex({
-      bm25: bm25 ? { k1: K1, b: B, ...(bm25 !== true && bm25) } : undefined,
+      bm25: bm25 ? toBM25(bm25 === true ? {} : bm25) : undefined,
       vectors: vectorStore && {
         store: vectorStore,
         embed: toEmbed(embedder!),
@@ -81,4 +96,37 @@ export class SearchConfig {
     });
     return new WorkspaceSearch({ files, index, autoIndexPaths, system: this.#system });
   }
+}
+
+function checkBM25({ k1 = K1, b = B, tokenize = {} }: BM25Options): void {
+  const refuse = (name: string, rule: string, value: unknown) => {
+    throw new AgentError("invalid-argument", `bm25.${name} must be ${rule}, but got ${showValue(value)}.`);
+  };
+  if (!(Number.isFinite(k1) && k1 >= 0)) refuse("k1", "a number of at least 0", k1);
+  if (!(b >= 0 && b <= 1)) refuse("b", "a number from 0 to 1", b);
+  const { minLength = 1 } = tokenize;
+  if (!(Number.isInteger(minLength) && minLength >= 1))
+    refuse("tokenize.minLength", "a positive integer", minLength);
+}
+
+function toBM25({ k1 = K1, b = B, tokenize }: BM25Options): {
+  k1: number;
+  b: number;
+  toWords?: (text: string) => string[];
+} {
+  return { k1, b, ...(tokenize && { toWords: tokenizer(tokenize) }) };
+}
+
+function tokenizer({
+  lowercase = true,
+  removePunctuation = true,
+  minLength = 2,
+  stopwords = [],
+}: TokenizeOptions): (text: string) => string[] {
+  const isStopword = new Set(stopwords);
+  const separator = removePunctuation ? /[^\p{L}\p{N}\p{M}_]+/u : /\s+/;
+  return (text) =>
+    (lowercase ? text.toLowerCase() : text)
+      .split(separator)
+      .filter((word) => word.length >= minLength && !isStopword.has(word));
 }

@@ -7,7 +7,8 @@ import { SearchNotAvailableError } from "../workspace-errors.ts";
 import type { Embed } from "./search-embedder.ts";
 import { type Passage, toPassages } from "./to-passages.ts";
 
-export type SearchMode = "bm25" | "vector" | "hybrid";
+const MODES = ["bm25", "vector", "hybrid"] as const;
+export type SearchMode = (typeof MODES)[number];
 
 export interface SearchOptions {
   /** Default: 10. */
@@ -55,7 +56,7 @@ export class SearchIndex {
   #hasVectorIndex = false;
 
   constructor(options: {
-    bm25?: { k1: number; b: number } | undefined;
+    bm25?: { k1: number; b: number; toWords?: (text: string) => string[] } | undefined;
     vectors?: { store: Vector; embed: Embed; indexName: string } | undefined;
   }) {
     this.#words = options.bm25 && new TextIndex({ ...options.bm25, splitNames: true });
@@ -101,6 +102,11 @@ export class SearchIndex {
 
   /** Returns the requested mode, or the best one that is configured. */
   modeOf(wanted: SearchMode | undefined): SearchMode {
+    if (wanted !== undefined && !MODES.includes(wanted))
+      throw new AgentError(
+        "invalid-argument",
+        `mode must be ${MODES.map((mode) => `"${mode}"`).join(" or ")}, but got ${showValue(wanted)}.`,
+      );
     const best =
       this.#vectors && this.#words ? "hybrid" : this.#vectors ? "vector" : this.#words ? "bm25" : undefined;
     if (best === undefined || (wanted !== undefined && wanted !== best && best !== "hybrid"))

@@ -57,7 +57,7 @@ export const readFileTool: WorkspaceTool<{
     if (part !== undefined) return showLarge(frame, path, part, { offset, showLineNumbers });
     const bytes = output ?? ((await frame.files.readFile(path)) as Buffer);
     if (!output) await frame.records.set(call, await frame.key(path), hashOf(bytes));
-    const size = `${bytes.length.toLocaleString("en")} bytes`;
+    const size = showBytes(bytes.length);
     if (encoding && !["utf-8", "utf8"].includes(encoding)) {
       return cutOutput(`${path} (${size}, ${encoding})\n${bytes.toString(encoding)}`, frame.maxOutputTokens);
     }
@@ -97,7 +97,7 @@ function showLarge(
   { content, total, size, isCut }: FileLines,
   { offset, showLineNumbers }: { offset: number; showLineNumbers: boolean },
 ): string {
-  const bytes = `${size.toLocaleString("en")} bytes`;
+  const bytes = showBytes(size);
   if (offset > Math.max(1, total)) return `${path} has ${total} lines; line ${offset} is past the end.`;
   const file = toText(isCut ? wholeCharacters(content) : content);
   if (typeof file === "string") return `${path} (${bytes}) is ${file}. It is too large to be shown.`;
@@ -106,6 +106,10 @@ function showLarge(
   const header = `${path} (lines ${offset}-${offset + lines.length - 1} of ${total}, ${bytes})`;
   const more = isCut ? ["… More follows. Use offset and limit to read a part."] : [];
   return cutOutput([header, ...text, ...more].join("\n"), maxOutputTokens);
+}
+
+function showBytes(count: number): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? "byte" : "bytes"}`;
 }
 
 /** Without the first bytes of a character whose others are missing. */
@@ -134,7 +138,7 @@ export const writeFileTool: WorkspaceTool<{ path: string; content: string; overw
         planWrite(frame, options, path, now, {
           after: content,
           overwrite,
-          text: `Wrote ${Buffer.byteLength(content).toLocaleString("en")} bytes to ${path}`,
+          text: `Wrote ${showBytes(Buffer.byteLength(content))} to ${path}`,
         }),
     });
   },

@@ -17,6 +17,8 @@ interface Surroundings {
   ledger: WorkflowLedger;
 }
 
+/** How often a run is started without completing a step, at most. */
+const MAX_ATTEMPTS = 5;
 const ENDS: ReadonlySet<string> = new Set(["success", "failed", "canceled"]);
 
 /** The result, each step's output and the state are those of the interpreter. */
@@ -31,7 +33,8 @@ export function checkRun(run: SimRun, stored: StoredRun, around: Surroundings): 
   if (isUnknown) checkUnknown(around, run);
   // An agent fails its step when the store fails under it.
   const isAgents = status === "failed" && messageOf(stored.error).startsWith("storage-failed");
-  const isExcused = isUnknown || (isAgents && world.mayLoseSteps && hasAgents(run));
+  const isExcused =
+    isUnknown || isAbandoned(run, stored) || (isAgents && world.mayLoseSteps && hasAgents(run));
   checkSteps(stored, expected, wrong);
   checkCancel(around, run, status);
   for (const name of run.executions.keys())
@@ -81,6 +84,15 @@ function checkSteps(
     if (steps[path]?.status !== "success") wrong(`has no result of ${path}`);
 }
 
+/** Its processes died so often without completing a step of it that it was given up, as documented. */
+function isAbandoned({ takenInVain }: SimRun, { status, error }: StoredRun): boolean {
+  return (
+    status === "failed" &&
+    messageOf(error).startsWith("attempts-exhausted") &&
+    takenInVain >= MAX_ATTEMPTS - 1
+  );
+}
+
 function hasAgents({ flow }: SimRun): boolean {
   return !agentsOf(flow).next().done;
 }
@@ -101,11 +113,11 @@ function checkState(
   { traveled }: { traveled: boolean },
 ): void {
   const actual = { ...state };
-  // State survives a time travel: counters include the executions of earlier lives, and keys that only those set remain.
+  // State survives a time travel: counters include the executions of earlier lives.
   if (traveled)
-    for (const key of Object.keys(actual)) {
+    for (const key of Object.keys(actual).filter(isCountKey)) {
       if (!(key in expected.state)) delete actual[key];
-      else if (isCountKey(key)) actual[key] = expected.state[key];
+      else actual[key] = expected.state[key];
     }
   for (const [key, values] of expected.loose)
     if (values.some((value) => canonical(value) === canonical(actual[key])))
@@ -149,10 +161,12 @@ function checkTravels({ world }: Surroundings, run: SimRun): void {
       world.violate("W7", `${run.id} was to be executed again from ${target}, and was not`);
 }
 
-/** Only where something goes wrong can the outcome of a step be unknown. */
+/** Only where something goes wrong can the outcome of a step be unknown, or where a run was canceled while it ran. */
 function checkUnknown({ world }: Surroundings, run: SimRun): void {
   world.reached.add("the outcome of a step was unknown");
-  if (!world.mayLoseSteps) world.violate("W4", `${run.id} has an unknown outcome, and nothing went wrong`);
+  const wasCanceled = run.life > 0 && run.cancels.some(({ outcome }) => outcome !== "refused");
+  if (!world.mayLoseSteps && !wasCanceled)
+    world.violate("W4", `${run.id} has an unknown outcome, and nothing went wrong`);
 }
 
 function messageOf(error: unknown): string {

@@ -1,4 +1,4 @@
-import { countKey } from "./draw-flow.ts";
+import { countKey, isCountKey } from "./draw-flow.ts";
 import {
   answerOf,
   decide,
@@ -21,6 +21,8 @@ export interface FlowOracle {
   began(stepId: string, input: Value): boolean;
   /** Whether a step that may run once was in progress when its process was lost. */
   isUnknown(stepId: string, input: Value): boolean;
+  /** What the executions before a time travel left in the state. */
+  readonly left?: Readonly<Record<string, Value>>;
   /** Whether a step made from an agent waits for an approval. */
   agentWaits(agentId: string, input: Value): boolean;
 }
@@ -93,6 +95,9 @@ class Interpretation {
 
   constructor(oracle: FlowOracle) {
     this.#oracle = oracle;
+    // How often steps were executed before is known to no interpreter.
+    for (const [key, value] of Object.entries(oracle.left ?? {}))
+      if (!isCountKey(key)) this.expected.state[key] = value;
   }
 
   flow(flow: FlowDef, input: Value, path: readonly string[]): End {

@@ -4,6 +4,7 @@ import { type FaultPlan, NO_FAULTS } from "../fault-plan.ts";
 import type { PlantedFault } from "../planted-faults.ts";
 import { OUTSIDE, SimProcess } from "../sim-process.ts";
 import type { SimulationResult } from "../simulate.ts";
+import { turmoil } from "../turmoil.ts";
 import { Violation, World } from "../world.ts";
 import { checkWorkflows, unrestOfWorkflows } from "./check-workflows.ts";
 import { drawFlow } from "./draw-flow.ts";
@@ -101,7 +102,7 @@ async function live(world: World, options: SimulateWorkflowsOptions): Promise<vo
   };
   await shared.domain(WORKFLOW_DOMAIN);
   for (let slot = random.between(1, 3) - 1; slot >= 0; slot--) start(slot, 1);
-  await turmoil(stage);
+  await turmoil(stage, { actions: [4, 16], whileBusy: 0.08, act: () => actOnWorkflows(stage) });
   healed = true;
   world.faults = NO_FAULTS;
   for (const process of world.processes) process.pausedUntil = 0;
@@ -116,46 +117,6 @@ async function live(world: World, options: SimulateWorkflowsOptions): Promise<vo
   await rest(stage);
   await checkWorkflows(stage);
   await world.settle();
-}
-
-async function turmoil(stage: WorkflowStage): Promise<void> {
-  const { world } = stage;
-  const { random } = world;
-  let actions = random.between(4, 16);
-  let after = random.between(0, 120);
-  while (actions > 0 || after > 0) {
-    await world.settle();
-    if (actions > 0 && random.chance(world.busy ? 0.08 : 0.5)) {
-      actions--;
-      actOnWorkflows(stage);
-      continue;
-    }
-    if (actions === 0) after--;
-    disturb(stage);
-    if (!world.step() && actions === 0) return;
-  }
-}
-
-function disturb({ world, apps }: WorkflowStage): void {
-  const { random, faults } = world;
-  const live = apps();
-  if (live.length === 0) return;
-  if (random.chance(faults.pause)) {
-    const { process } = random.pick(live);
-    process.pausedUntil = world.time + random.between(5_000, 60_000);
-    world.note(() => `${process.name} stands still for ${process.pausedUntil - world.time} ms`);
-  }
-  if (random.chance(faults.shutdown)) {
-    const app = random.pick(live);
-    world.note(() => `${app.process.name} shuts down`);
-    world.reached.add("a process shut down");
-    app.closing ??= app.close();
-    void app.closing.then(() => app.process.crash());
-  }
-  if (random.chance(faults.clockJump)) {
-    const { process } = random.pick(live);
-    process.clockOffset += random.between(-600_000, 600_000);
-  }
 }
 
 /** I12: without faults, every run ends or waits for a person. */

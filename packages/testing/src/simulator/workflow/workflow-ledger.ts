@@ -69,6 +69,11 @@ export interface SimRun {
   firstSeq: number;
   /** Paths with a row in the journal. */
   stored: Set<string>;
+  /** The state as it is stored, and as a time travel left it. */
+  state: Record<string, Value>;
+  left: Record<string, Value>;
+  /** How often it was taken from a process that was gone since a step of it was last stored. */
+  takenInVain: number;
   /** How often executions at a path began, in all lives. */
   begun: Map<string, number>;
   executions: Map<string, ExecutionRecord>;
@@ -101,6 +106,9 @@ export class WorkflowLedger {
       life: 0,
       firstSeq: 1,
       stored: new Set(),
+      state: {},
+      left: {},
+      takenInVain: 0,
       begun: new Map(),
       executions: new Map(),
       keys: new Map(),
@@ -164,7 +172,13 @@ export class WorkflowLedger {
     for (const write of writes) {
       const run = this.runs.find(({ id }) => id === runIdOf(write));
       if (!run) continue;
-      if (write.table.name === STEPS && write.op === "insert") run.stored.add(write.row["path"] as string);
+      if (write.table.name === STEPS && write.op === "insert") {
+        run.stored.add(write.row["path"] as string);
+        run.takenInVain = 0;
+      }
+      if (write.table.name === STATE && write.op === "insert")
+        run.state[write.row["key"] as string] = write.row["value"];
+      if (write.table.name === RUNS && write.op === "update" && write.set?.["attempts"]) run.takenInVain++;
       if (write.table.name === STEPS && write.op === "delete")
         for (const path of (write.where["path"] as { in: string[] } | undefined)?.in ?? [])
           run.stored.delete(path);
@@ -182,6 +196,7 @@ export class WorkflowLedger {
     this.#world.note(() => `${run.id} is executed again, from event ${firstSeq}`);
     run.life++;
     run.firstSeq = firstSeq;
+    run.left = { ...run.state };
     for (const [name, { key }] of run.executions) {
       if (run.stored.has(pathOf(run, key))) continue;
       run.executions.delete(name);
@@ -214,6 +229,7 @@ export class WorkflowLedger {
       answers: (stepId, input) => find(stepId, input)?.answers ?? [],
       began: (stepId, input) => find(stepId, input) !== undefined,
       isUnknown: () => false,
+      left: run.left,
       agentWaits: () => false,
     };
   }
@@ -221,6 +237,7 @@ export class WorkflowLedger {
 
 const RUNS = "selvedge_workflow_runs";
 const STEPS = "selvedge_workflow_steps";
+const STATE = "selvedge_workflow_state";
 
 function runIdOf(write: Write): unknown {
   return write.op === "insert" ? write.row["run_id"] : write.where["run_id"];

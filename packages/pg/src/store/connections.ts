@@ -275,7 +275,7 @@ function isPool(pool: pg.Pool | pg.PoolConfig): pool is pg.Pool {
 const INT8 = 20;
 
 /** Integers are safe ones, as the row codec checks. */
-const TYPES: pg.CustomTypesConfig = {
+export const TYPES: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format: "text") =>
     oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };

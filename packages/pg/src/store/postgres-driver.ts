@@ -7,7 +7,6 @@ import {
   type CommitOutcome,
   type CommitResult,
   commitTogether,
-  decodeRow,
   KeyLines,
   keysOf,
   type Row,
@@ -23,9 +22,8 @@ import type { QueryResult } from "pg";
 import { codeOf, toPgError } from "../to-pg-error.ts";
 import { Connections, Refused } from "./connections.ts";
 import { News } from "./news.ts";
-import { showNul } from "./nul.ts";
 import { addTables, CONDITION_FAILED, migrate } from "./schema.ts";
-import { type Mentions, SqlWriter, type Statement } from "./sql.ts";
+import { type Mentions, SqlWriter, type Statement, toRows } from "./sql.ts";
 import type { StoreSettings } from "./store-options.ts";
 import { WordIndex } from "./word-index.ts";
 
@@ -85,9 +83,7 @@ export class PostgresDriver implements StorageDriver {
     for (const query of queries) checkSelect(query);
     const statements = queries.map((query) => this.#sql.select(query, mentions));
     const results = await this.#track(() => this.#read(statements));
-    return queries.map(({ table, columns }, index) =>
-      results[index]!.rows.map((cells: Cells) => decodeRow(table, showNuls(table, cells), columns)),
-    );
+    return queries.map((query, index) => toRows(query, results[index]!.rows as Cells[]));
   }
 
   async selectMentioning(query: Select, terms: readonly string[]): Promise<Row[]> {
@@ -242,10 +238,4 @@ function toError({ cause, message }: Refused, index: number, writes: readonly Wr
   if (code !== CONDITION_FAILED && code !== UNIQUE_VIOLATION) return toPgError(cause);
   const table = writes[index]?.table.name;
   return new AgentError("conflict", `${table}: ${message}`, { details: { index, table } });
-}
-
-function showNuls(table: Table, cells: Cells): Cells {
-  for (const [column, cell] of Object.entries(cells))
-    if (table.columns[column] === "json" && cell !== null) cells[column] = showNul(cell as string);
-  return cells;
 }

@@ -29,6 +29,7 @@ import { WordIndex } from "./word-index.ts";
 
 /** A round trip takes longer than in a file, and readers notice a tenth of a second. */
 const FLUSH_MS = 50;
+const MAX_NAME_BYTES = 63;
 const UNIQUE_VIOLATION = "23505";
 const LOCK = `SELECT pg_advisory_xact_lock(hashtextextended(key, hashtext($2))) FROM unnest($1::text[]) AS key`;
 
@@ -60,8 +61,7 @@ export class PostgresDriver implements StorageDriver {
     this.#connections = new Connections(settings, system);
     this.#words = new WordIndex(settings.schema, this.#connections, (queries) => this.select(queries));
     this.#news = new News({
-      // PostgreSQL cuts longer names. Two schemas with one channel only hear more than they need.
-      channel: `selvedge_${settings.schema}`.slice(0, 63),
+      channel: channelOf(settings.schema),
       settings,
       connections: this.#connections,
       system,
@@ -213,6 +213,13 @@ export class PostgresDriver implements StorageDriver {
       this.#underWay.delete(working);
     }
   }
+}
+
+/** PostgreSQL refuses to notify longer names. Two schemas with one channel only hear more than they need. */
+function channelOf(schema: string): string {
+  const bytes = Buffer.from(`selvedge_${schema}`).subarray(0, MAX_NAME_BYTES);
+  // The last character may have been cut in two.
+  return bytes.toString().replace(/\uFFFD+$/, "");
 }
 
 function toResult(writes: readonly Write[], results: readonly QueryResult[]): CommitResult {

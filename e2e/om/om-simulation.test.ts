@@ -24,6 +24,6 @@ describe("simulated worlds with observational memory", () => {
   });
 
   it("keep every promise in many worlds", { tags: ["long"] }, async () => {
-    await expectAllHolds(1_000, 1_000);
+    await expectAllHolds(500, 1_000);
   });
 });

@@ -27,9 +27,9 @@ export interface CliCommand<Flags extends object = object> {
 
 type CliOption = readonly [flags: string, meaning: string, byDefault?: string];
 
-const MODEL_HELP = `The model is the first of these that is available: --model, SELVEDGE_MODEL, the model of the
-first provider whose key is set (OPENAI_API_KEY, ANTHROPIC_API_KEY, …), a model that ollama or
-LM Studio serves on this machine, a scripted demo model.`;
+const MODEL_HELP = `The model is the first of these that is available: --model, SELVEDGE_MODEL, a model of the first
+provider whose key is set (OPENAI_API_KEY, ANTHROPIC_API_KEY, …), a model that ollama or LM Studio
+serves on this machine, or a scripted demo model.`;
 
 const MODEL: CliOption = ["-m, --model <provider/model>", 'the model, or "demo" for the scripted one'];
 const STORAGE: CliOption = [
@@ -47,7 +47,7 @@ export const COMMANDS: readonly CliCommand[] = [
     usage: "dev [entry]",
     summary: "Serve a project and its studio, and restart when its files change.",
     options: [
-      ["-p, --port <number>", "the port; 4111 or the next free port if you do not name one"],
+      ["-p, --port <number>", "the port; by default 4111, or the next free port"],
       ["--host <address>", "the address to listen on, which must be loopback", "127.0.0.1"],
       MODEL,
       STORAGE,
@@ -66,8 +66,8 @@ ${MODEL_HELP}`,
       ["-o, --output <folder>", "the folder, replaced if it is from an earlier build", ".selvedge/output"],
       NO_COLOR,
     ],
-    help: `The folder has the project's code without types, a package.json with the packages it needs, and
-start.mjs. .env is not copied.
+    help: `The folder contains the project's code without types, a package.json with the packages it needs,
+and start.mjs. .env is not copied.
 
   selvedge build
   cd .selvedge/output && npm install && node start.mjs`,
@@ -77,18 +77,19 @@ start.mjs. .env is not copied.
     usage: "start [folder]",
     summary: "Serve a built folder or a project, without the studio and without watching.",
     options: [
-      ["-p, --port <number>", "the port; by default PORT, or that of the project"],
-      ["--host <address>", "the address to listen on; by default HOST, or that of the project"],
+      ["-p, --port <number>", "the port; by default PORT, or the project's port"],
+      ["--host <address>", "the address to listen on; by default HOST, or the project's host"],
     ],
-    help: `The project sets its port and address in \`server\` of new Mastra(). Otherwise it is 4111 on
-127.0.0.1. An address that others can reach needs \`server.auth\`. SIGTERM closes the server, then the host.`,
+    help: `The project sets its port and host in the \`server\` option of new Mastra(). The defaults are 4111 and
+127.0.0.1. An address that other machines can reach requires \`server.auth\`. SIGTERM closes the server,
+then the host.`,
     run: async ([folder = "."], flags) => (await import("./start-command.ts")).runStartCommand(folder, flags),
   }),
   command<DoctorFlags>({
     usage: "doctor [folder]",
-    summary: "Show what of a project for Mastra works, differs or is missing here.",
+    summary: "Check a Mastra project: show what works, what differs and what is missing.",
     options: [["--json", "print one JSON object"], NO_COLOR],
-    help: `Reads package.json and the source files, and runs none of them. The exit code is 1 if something is
+    help: `Reads package.json and the source files without running them. The exit code is 1 if something is
 missing, and 2 if there is no project to read.`,
     badUse: 2,
     run: async ([folder = "."], flags) =>
@@ -106,8 +107,8 @@ missing, and 2 if there is no project to read.`,
     options: [
       MODEL,
       STORAGE,
-      ["-t, --thread <id>", "the conversation to continue; by default the one that the session is on"],
-      ["--session <id>", "the session to open; by default the resource's own"],
+      ["-t, --thread <id>", "the conversation to continue; by default the session's current one"],
+      ["--session <id>", "the session to open; by default the resource's own session"],
       ["-u, --url <url>", "talk to an agent on this server. Without it, the agent runs in this process"],
       ["-d, --dev", "talk to the server that `selvedge dev` runs in this folder"],
       ["-a, --agent <id>", "the controller or agent to talk to; by default the first one"],
@@ -116,8 +117,8 @@ missing, and 2 if there is no project to read.`,
       ["--plain", "lines of text without escape sequences, for screen readers"],
       NO_COLOR,
     ],
-    help: `Without --url and --dev, the agent runs in this process: that of the project in this folder, or a demo
-agent. --model and --storage apply to the demo agent, which --model selects.
+    help: `Without --url and --dev, the agent runs in this process: the agent of the project in this folder, or
+a demo agent. --model selects the demo agent. --model and --storage apply only to it.
 
 ${MODEL_HELP}`,
     run: async (_, flags) => (await import("./chat-command.ts")).runChatCommand(flags),
@@ -126,9 +127,9 @@ ${MODEL_HELP}`,
     usage: "code [folder]",
     summary: "Work on a folder with a coding agent in the terminal.",
     options: [MODEL, ["--plain", "lines of text without escape sequences, for screen readers"], NO_COLOR],
-    help: `The folder is the current one by default. The first time, you are asked whether you trust it. Until
-you do, the agent only reads. Afterwards it asks before each change, with a diff, and before each
-command. /changes lists what it changed, and /undo takes it back. The conversation is stored in
+    help: `By default, the agent works on the current folder. The first time, you are asked whether you trust it.
+Until you do, the agent only reads. After that, it asks before each change, with a diff, and before
+each command. /changes lists its changes, and /undo reverts them. The conversation is stored in
 .selvedge in the folder and continues next time.
 
 ${MODEL_HELP}`,
@@ -141,14 +142,14 @@ ${MODEL_HELP}`,
       ["-i, --input <json>", "run: the input"],
       ["--run <id>", "run: the id of the new run"],
       ["-d, --data <json>", "resume: the data that the step waits for"],
-      ["--step <id>", "resume: the step, if several wait; a nested one as workflow.step"],
+      ["--step <id>", "resume: the step, if several wait; a nested step as workflow.step"],
       ["--label <label>", "resume: the label of the suspension, instead of a step"],
-      ["--status <status>", "runs: only those with this status"],
-      ["--limit <number>", "runs: how many", "20"],
+      ["--status <status>", "runs: only runs with this status"],
+      ["--limit <number>", "runs: how many to list", "20"],
       ["-u, --url <url>", "use this server. Without it, the project in this folder is loaded"],
       ["--dev", "use the server that `selvedge dev` runs in this folder"],
       ["--token <token>", "sent to the server as a bearer token; by default SELVEDGE_TOKEN"],
-      ["-r, --resource <id>", "the owner of a new run; runs: only those of this owner"],
+      ["-r, --resource <id>", "the owner of a new run; runs: only runs of this owner"],
       ["--json", "print JSON: one object per line, or the whole run"],
       NO_COLOR,
     ],
@@ -159,8 +160,8 @@ ${MODEL_HELP}`,
   selvedge workflow cancel <workflow> <run>
 
 run and resume show each step as it ends, and print the result when the run ends or waits. The exit
-code is 0 if it succeeded, 1 if it failed, and 3 if it waits for a person. Runs are stored: after
-Ctrl-C, a run on a server continues there, and one of this process when the project is served.`,
+code is 0 if the run succeeded, 1 if it failed, and 3 if it waits for a person. Runs are stored. After
+Ctrl-C, a run on a server continues there; a run of this process continues when the project is served.`,
     run: async (args, flags) => (await import("./workflow-command.ts")).runWorkflowCommand(args, flags),
   }),
   command<IndexFlags>({
@@ -177,11 +178,11 @@ Ctrl-C, a run on a server continues there, and one of this process when the proj
       ["--replace", "replace the folder that the index contains"],
       NO_COLOR,
     ],
-    help: `Reads text, Markdown, HTML and source code. Skips hidden files, dependencies, build output and
-files that .gitignore files name; --all reads these too. Never reads links, binary files and
-files above 2 MB. Run it again after changes: only changed files are read, and an interrupted
-run continues where it stopped. Works offline, without a key. An index belongs to one folder:
-use another --name for another folder, or --replace the first.
+    help: `Reads text, Markdown, HTML and source code. Skips hidden files, dependencies, build output and files
+ignored by .gitignore; --all reads these too. Never reads links, binary files or files above 2 MB.
+Run it again after changes: only changed files are read, and an interrupted run continues where it
+stopped. Works offline, without a key. An index belongs to one folder: use another --name for
+another folder, or --replace the first.
 
   selvedge index docs
   selvedge ask "Who may approve a tool call?"`,
@@ -193,8 +194,8 @@ use another --name for another folder, or --replace the first.
     options: [
       DATABASE,
       INDEX_NAME,
-      ["-k, --top <number>", "how many passages", "5"],
-      ["--by <what>", "meaning, words or both", "both"],
+      ["-k, --top <number>", "how many passages to print", "5"],
+      ["--by <what>", "what to search by: meaning, words or both", "both"],
       ["--json", "print one JSON object per passage"],
       NO_COLOR,
     ],
@@ -208,8 +209,8 @@ use another --name for another folder, or --replace the first.
     usage: "compact",
     summary: "Delete old stream chunks and ended runs from a store's file, and free the disk space.",
     options: [STORAGE, ["--older-than <age>", "the minimum age, such as 90m, 12h or 7d", "1h"]],
-    help: `Messages, threads and unfinished work are kept. The file is rewritten: this needs as much free
-disk space as the file has, and programs that use the file wait until it is done.`,
+    help: `Keeps messages, threads and unfinished work. Rewriting the file needs as much free disk space as the
+file itself, and programs that use the file wait until it is done.`,
     run: async (_, flags) => (await import("./compact-command.ts")).runCompactCommand(flags),
   }),
   command<MoveFlags>({
@@ -221,7 +222,7 @@ disk space as the file has, and programs that use the file wait until it is done
       ["--schema <name>", "an empty schema, created if absent", "public"],
     ],
     help: `Stop all programs that use the file first. The file is not changed. If anything fails, the schema is
-empty again.`,
+left empty.`,
     run: async (_, flags) => (await import("./move-command.ts")).runMoveCommand(flags),
   }),
 ];

@@ -31,8 +31,8 @@ describe("the simulator", () => {
     await expectAllHolds(150, commitSeed());
   });
 
-  it("finds that every promise holds in 4,000 more", { tags: ["long"] }, async () => {
-    await expectAllHolds(4_000, commitSeed() + 150);
+  it("finds that every promise holds in 2,000 more", { tags: ["long"] }, async () => {
+    await expectAllHolds(2_000, commitSeed() + 150);
   });
 
   // Worlds that showed faults: a queue that stayed shown; a plan that was approved while the mode was switched.

@@ -9,14 +9,23 @@ import {
   createFaithfulnessScorer,
   createHallucinationScorer,
   createKeywordCoverageScorer,
+  createMultiTurnJudgeScorer,
+  createNoiseSensitivityScorerLLM,
+  createRubricScorer,
+  createSummarizationScorer,
   createTextualDifferenceScorer,
   createToolCallAccuracyScorerCode,
   createToolCallAccuracyScorerLLM,
+  createTrajectoryAccuracyScorerCode,
+  createTrajectoryAccuracyScorerLLM,
+  createTrajectoryScorerCode,
 } from "./scorers/prebuilt.ts";
 import {
+  compareTrajectories,
   createAgentTestRun,
   createTestMessage,
   createToolInvocation,
+  createTrajectoryTestRun,
   extractToolCalls,
   getAssistantMessageFromRunOutput,
   getUserMessageFromRunInput,
@@ -112,5 +121,80 @@ describe("scorers with a judge", () => {
   it("throw where there is nothing to compare with", async () => {
     const scorer = createFaithfulnessScorer({ model: judge() });
     await expect(scorer.run(run("Q", "A"))).rejects.toThrow("There is no context to compare with");
+  });
+});
+
+describe("scorers of trajectories", () => {
+  const step = (name: string, more: object = {}) => ({ stepType: "tool_call" as const, name, ...more });
+  const of = (...names: string[]) => ({ steps: names.map((name) => step(name)) });
+  const expected = { steps: [{ name: "search" }, { name: "answer" }] };
+
+  it("count the expected steps that were taken in order", async () => {
+    const score = async (names: string[], options: object = {}) =>
+      (
+        await createTrajectoryAccuracyScorerCode({ expectedTrajectory: expected, ...options }).run(
+          createTrajectoryTestRun({ output: of(...names) }),
+        )
+      ).score;
+    expect(await score(["search", "answer"])).toBe(1);
+    expect(await score(["search", "look", "answer"])).toBe(0.95);
+    expect(await score(["answer"])).toBe(0.5);
+    expect(await score(["answer", "search"])).toBeLessThan(0.5);
+    const strict = { comparisonOptions: { strictOrder: true } };
+    expect([await score(["search", "answer"], strict), await score(["search"], strict)]).toEqual([1, 0]);
+    expect(compareTrajectories(of("answer", "search"), expected)).toMatchObject({
+      outOfOrderSteps: ["answer"],
+      missingSteps: [],
+    });
+    const nothing = createTrajectoryAccuracyScorerCode().run(createTrajectoryTestRun({ output: of() }));
+    await expect(nothing).rejects.toThrow("no expected trajectory");
+  });
+
+  it("combine steps, cost, failures and what is forbidden", async () => {
+    const score = async (steps: object[], defaults: object) =>
+      (
+        await createTrajectoryScorerCode({ defaults }).run(
+          createTrajectoryTestRun({ output: { steps: steps as never } }),
+        )
+      ).score;
+    const both = [step("search", { success: true }), step("answer", { success: true })];
+    expect(await score(both, { steps: expected.steps, maxSteps: 2 })).toBe(1);
+    expect(await score(both, { blacklistedTools: ["search"] })).toBe(0);
+    expect(await score(both, { blacklistedSequences: [["search", "answer"]] })).toBe(0);
+    expect(await score(both, { blacklistedSequences: [["answer", "search"]] })).toBe(1);
+    // Efficiency 0 of weight 0.3, failures 1 of weight 0.2.
+    expect(await score([step("a", { toolArgs: { x: 1 } }), step("a", { toolArgs: { x: 1 } })], {})).toBe(0.4);
+    const failed = step("a", { success: false });
+    expect(await score([failed, failed, failed], { noRedundantCalls: false, maxRetriesPerTool: 2 })).toBe(0);
+  });
+});
+
+describe("more scorers with a judge", () => {
+  const verdicts = (...all: string[]) =>
+    JSON.stringify({ verdicts: all.map((verdict) => ({ statement: "s", verdict, reason: "r" })) });
+
+  it("score criteria, conversations, summaries, noise and trajectories", async () => {
+    const rubric = createRubricScorer({
+      model: scriptedModel([verdicts("yes", "no")]),
+      criteria: ["is short", { description: "is kind" }],
+    });
+    expect((await rubric.run(run("q", "a"))).score).toBe(0.5);
+    const judge = createMultiTurnJudgeScorer({ model: scriptedModel([verdicts("yes")]), criterion: "kind" });
+    expect((await judge.run(run("q", "a"))).score).toBe(1);
+    const summary = createSummarizationScorer({ model: scriptedModel([verdicts("yes", "unsure")]) });
+    expect((await summary.run(run("q", "a"))).score).toBe(0.75);
+    const impact = (name: string) => ({ dimension: name, impact: name, reason: "" });
+    const noise = createNoiseSensitivityScorerLLM({
+      model: scriptedModel([JSON.stringify({ dimensions: [impact("none"), impact("moderate")] })]),
+      options: { baselineResponse: "a", noisyQuery: "q?!" },
+    });
+    expect((await noise.run(run("q", "a"))).score).toBe(0.8);
+    const steps = [{ name: "a", needed: true, inOrder: true }];
+    const trajectory = createTrajectoryAccuracyScorerLLM({
+      model: scriptedModel([JSON.stringify({ steps, missing: ["b"] })]),
+    });
+    const output = { steps: [{ stepType: "tool_call" as const, name: "a" }] };
+    expect((await trajectory.run(createTrajectoryTestRun({ output }))).score).toBe(0.9);
+    expect(() => createRubricScorer({ model: "m/m", criteria: [] })).toThrow("at least one criterion");
   });
 });

@@ -27,6 +27,7 @@ export interface AgentHost {
   readonly telemetry?: TelemetrySettings | undefined;
   readonly durableContextKeys?: readonly string[] | undefined;
   getStorage(): MastraMemory["storage"];
+  getScorerById?(id: string): unknown;
 }
 
 export type ContextOptions = { requestContext?: RequestContext<any>; runtimeContext?: RequestContext<any> };

@@ -8,7 +8,9 @@ import { Run, type RunSpec } from "../run/run.ts";
 import type { AgentExecutionOptions } from "../run/run-options.ts";
 import { reviveOptions } from "../run/stored-options.ts";
 import type { RunAssignment, RunCarrier } from "../thread/threads.ts";
+import { scoringDataOf } from "../run/scoring-data.ts";
 import { scoreLive } from "../scorer/score-live.ts";
+import { meetsFilter } from "../workflow/score-filter.ts";
 import type { AgentEnvironment } from "./agent-environment.ts";
 import { checkCallId, type checkDecision } from "./check-decision.ts";
 import { checkOptions } from "./check-options.ts";
@@ -122,10 +124,10 @@ export class AgentRuns implements RunCarrier {
     this.#tellEnd(threadId!);
   }
 
-  #score({ spec }: Run): void {
+  #score({ spec, span }: Run): void {
     const scorers = spec.options.scorers ?? this.#environment.config.scorers;
     if (!scorers) return;
-    const { list, runId, agent, threadId, resourceId, requestContext, logger } = spec;
+    const { runId, agent, threadId, resourceId, requestContext, logger } = spec;
     const work = {
       owner: `agent "${agent.name}"`,
       runId,
@@ -134,15 +136,13 @@ export class AgentRuns implements RunCarrier {
       threadId,
       resourceId,
       requestContext,
-      input: {
-        inputMessages: list.get.input.db(),
-        rememberedMessages: list.get.remembered.db(),
-        systemMessages: list.getSystemMessages(),
-        taggedSystemMessages: {},
-      },
-      output: list.get.response.db(),
-      storage: spec.storage ?? this.#environment.host?.getStorage(),
+      ...scoringDataOf(spec),
+      // The host's store comes first: its routes list scores.
+      storage: this.#environment.host?.getStorage() ?? spec.storage,
       logger,
+      traceId: span?.traceId,
+      findScorer: (id: string) => this.#environment.host?.getScorerById?.(id),
+      meets: meetsFilter,
     };
     spec.waitUntil(scoreLive(scorers, work));
   }

@@ -87,6 +87,11 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     if (config.mastra) this.useHost(config.mastra as AgentHost);
   }
 
+  /** The host that the agent is registered with. */
+  get host(): AgentHost | undefined {
+    return this.#environment.host;
+  }
+
   /** Called by the host the agent is registered with. */
   useHost(host: AgentHost): void {
     this.#environment.useHost(host);

@@ -82,6 +82,7 @@ export const OPTION_RULES: Readonly<Record<OptionName, OptionRule>> = {
     stored: "json",
     wire: "closed",
   },
+  returnScorerData: inProcess(["a boolean", (value) => typeof value === "boolean"]),
   scorers: inProcess(["an object of scorers by name", isObject]),
   onFinish: inProcess(["a function", isFunction]),
   onStepFinish: inProcess(["a function", isFunction]),

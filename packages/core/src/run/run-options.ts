@@ -120,6 +120,8 @@ export interface AgentExecutionOptions<Output extends Schema | undefined = any> 
   maxProcessorRetries?: number;
   /** Score this run instead of the agent's scorers. */
   scorers?: Exclude<Scorers, (...args: never[]) => unknown>;
+  /** Put what a scorer of this run would get on the result, as `scoringData`. */
+  returnScorerData?: boolean;
   onFinish?: (event: FinishEvent) => unknown;
   onStepFinish?: (step: StepResult) => unknown;
   onChunk?: (chunk: AgentChunk) => unknown;

@@ -3,7 +3,9 @@ import { AgentError, showValue } from "../errors.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import type { InferOutput, Schema } from "../schema/schema.ts";
 import { realSystem } from "../system.ts";
-import { askJudge, type ScorerJudge } from "./ask-judge.ts";
+import { askJudge, type JudgeExecution, type ScorerJudge } from "./ask-judge.ts";
+import { ScorerRunError, type ScorerStepName as StepName } from "./scorer-run-error.ts";
+import type { Trajectory } from "./trajectory.ts";
 
 /** What an agent was given, as its scorers see it. */
 export interface ScorerRunInputForAgent {
@@ -22,6 +24,7 @@ export interface ScorerRun<Input = any, Output = any> {
   input?: Input;
   output: Output;
   groundTruth?: any;
+  expectedTrajectory?: any;
   requestContext?: RequestContext<any> | Record<string, any> | undefined;
   [more: string]: unknown;
 }
@@ -77,6 +80,8 @@ export interface ScorerRunResult<Input = any, Output = any> extends ScorerRun<In
   analyzePrompt?: string;
   generateScorePrompt?: string;
   generateReasonPrompt?: string;
+  /** What the judge was asked, by step. Absent without a judge. */
+  judge?: Partial<Record<StepName, { executions: JudgeExecution[] }>>;
 }
 
 const ONE_SCORE = {
@@ -87,9 +92,10 @@ const ONE_SCORE = {
 } as const;
 
 const STEP_NAMES = ["preprocess", "analyze", "generateScore", "generateReason"] as const;
-type StepName = (typeof STEP_NAMES)[number];
 type AnyStep = ((context: any) => unknown) &
   Partial<Prompt<any> & { outputSchema: Schema; calculateScore: (context: any) => unknown }>;
+/** What is known of a run besides its results. */
+type Prompts = Record<string, unknown> & { judge?: ScorerRunResult["judge"] };
 type Steps = Partial<Record<StepName, AnyStep>>;
 
 /** Rates an output with a number. Made by `createScorer`; each method returns a scorer with one step more. */
@@ -139,7 +145,7 @@ export class MastraScorer<Id extends string = string, Input = any, Output = any,
     return this.#with("generateReason", step);
   }
 
-  /** Scores one output. An error of a step says which one, in its `details`. */
+  /** Scores one output. Rejects with a `ScorerRunError` if a step fails. */
   async run(run: ScorerRun<Input, Output>): Promise<ScorerRunResult<Input, Output>> {
     if (!this.#steps.generateScore)
       throw new AgentError(
@@ -149,7 +155,7 @@ export class MastraScorer<Id extends string = string, Input = any, Output = any,
     const runId = run.runId ?? realSystem.newId();
     const prepared = (await this.#config.prepareRun?.(run)) ?? run;
     const results: Record<string, unknown> = {};
-    const prompts: Record<string, unknown> = {};
+    const prompts: Prompts = {};
     const done: StepName[] = [];
     for (const name of STEP_NAMES) {
       const step = this.#steps[name];
@@ -159,11 +165,7 @@ export class MastraScorer<Id extends string = string, Input = any, Output = any,
         Object.assign(results, await this.#runStep(name, step, context, prompts));
         done.push(name);
       } catch (error) {
-        throw new AgentError(
-          AgentError.is(error) ? error.code : "internal",
-          `The step ${name} of scorer "${this.id}" failed: ${error instanceof Error ? error.message : String(error)}`,
-          { cause: error, details: { failedStep: name, completedSteps: [...done] } },
-        );
+        throw new ScorerRunError(this.id, name, done, { runId, ...prompts, ...results }, error);
       }
     }
     return { ...run, runId, ...prompts, ...results } as ScorerRunResult<Input, Output>;
@@ -173,7 +175,7 @@ export class MastraScorer<Id extends string = string, Input = any, Output = any,
     name: StepName,
     step: AnyStep,
     context: ScorerStepContext<unknown, unknown, Record<string, unknown>> & { score: unknown },
-    prompts: Record<string, unknown>,
+    prompts: Prompts,
   ): Promise<Record<string, unknown>> {
     const key = { preprocess: "preprocessStepResult", analyze: "analyzeStepResult" }[name as string];
     if (typeof step === "function") {
@@ -185,7 +187,9 @@ export class MastraScorer<Id extends string = string, Input = any, Output = any,
     const prompt = await createPrompt!(context);
     prompts[`${name}Prompt`] = prompt;
     const schema = name === "generateScore" ? (outputSchema ?? ONE_SCORE) : outputSchema;
-    const answer = await askJudge(this.id, { ...this.judge, ...judge }, prompt, schema);
+    const answer = await askJudge(this.id, { ...this.judge, ...judge }, prompt, schema, (execution) => {
+      prompts.judge = { ...prompts.judge, [name]: { executions: [execution] } };
+    });
     if (name === "generateReason") return { reason: answer };
     if (key) return { [key]: answer };
     const score = calculateScore
@@ -212,7 +216,7 @@ export class MastraScorer<Id extends string = string, Input = any, Output = any,
 
 interface ScoredTypes {
   agent: { input: ScorerRunInputForAgent; output: ScorerRunOutputForAgent };
-  trajectory: { input: ScorerRunInputForAgent; output: any };
+  trajectory: { input: ScorerRunInputForAgent; output: Trajectory };
 }
 
 /** Begins a scorer. Add steps to it: `.preprocess()`, `.analyze()`, `.generateScore()`, `.generateReason()`. */

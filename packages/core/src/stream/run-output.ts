@@ -2,6 +2,7 @@ import type { AgentChunk, FinishReason, ProviderMetadata, StoredMessage, Usage }
 import type { MessageList } from "../message/message-list.ts";
 import type { InferOutput, Schema } from "../schema/schema.ts";
 import type { Run, RunStatus } from "../run/run.ts";
+import { type ScoringData, scoringDataOf } from "../run/scoring-data.ts";
 import { type RunResponse, runResponse } from "../run/run-response.ts";
 import type { StepResult, ToolCallView, ToolResultView } from "../processor/step-result.ts";
 import { ChunkStream } from "./chunk-stream.ts";
@@ -45,6 +46,8 @@ export interface FullOutput<Output extends Schema | undefined = undefined> {
   messages: StoredMessage[];
   /** The history alone. */
   rememberedMessages: StoredMessage[];
+  /** With `returnScorerData`: what a scorer of this run gets. */
+  scoringData?: ScoringData;
 }
 
 /**
@@ -231,6 +234,7 @@ function fullOutput<Output extends Schema | undefined>(
     resumeSchema: run.openCalls[0]?.resumeSchema,
     messages: list.get.all.db(),
     rememberedMessages: list.get.remembered.db(),
+    ...(run.spec.options.returnScorerData && { scoringData: scoringDataOf(run.spec) }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { scoreLive } from "../scorer/score-live.ts";
 import type { RunSpec } from "./run-actor.ts";
+import { meetsFilter } from "./score-filter.ts";
 import type { Step } from "./step.ts";
 
 /** Scores a step that succeeded. Never delays or fails the run. */
@@ -16,5 +17,7 @@ export function runScorers(run: RunSpec, step: Step, input: unknown, output: unk
     output,
     storage: host?.getStorage(),
     logger,
+    findScorer: host?.getScorerById && ((id) => host.getScorerById!(id)),
+    meets: meetsFilter,
   });
 }

@@ -24,4 +24,5 @@ export interface WorkflowHost {
   getStorage(): Storage | undefined;
   getAgentById(id: string): unknown;
   getTool(name: string): ToolLike;
+  getScorerById?(id: string): unknown;
 }

@@ -6,6 +6,13 @@ export {
   createToxicityScorer,
 } from "../judge/answer-scorers.ts";
 export {
+  createMultiTurnJudgeScorer,
+  createNoiseSensitivityScorerLLM,
+  createRubricScorer,
+  createSummarizationScorer,
+  createTrajectoryAccuracyScorerLLM,
+} from "../judge/more-scorers.ts";
+export {
   createAnswerSimilarityScorer,
   createContextPrecisionScorer,
   createContextRecallScorer,

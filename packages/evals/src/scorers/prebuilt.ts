@@ -4,6 +4,8 @@ export {
   createKeywordCoverageScorer,
   createTextualDifferenceScorer,
   createToolCallAccuracyScorerCode,
+  createTrajectoryAccuracyScorerCode,
+  createTrajectoryScorerCode,
   type ToolCallAccuracyOptions,
 } from "./code.ts";
 export {
@@ -15,8 +17,13 @@ export {
   createContextRelevanceScorerLLM,
   createFaithfulnessScorer,
   createHallucinationScorer,
+  createMultiTurnJudgeScorer,
+  createNoiseSensitivityScorerLLM,
   createPromptAlignmentScorerLLM,
+  createRubricScorer,
+  createSummarizationScorer,
   createToolCallAccuracyScorerLLM,
+  createTrajectoryAccuracyScorerLLM,
   createToxicityScorer,
 } from "./llm.ts";
 export {

@@ -1,4 +1,6 @@
-import type { ScorerRunInputForAgent, ScorerRunOutputForAgent } from "@selvedge/core/evals";
+import type { ScorerRunInputForAgent, ScorerRunOutputForAgent, Trajectory } from "@selvedge/core/evals";
+
+export { compareTrajectories } from "../code/trajectory.ts";
 
 type Message = ScorerRunOutputForAgent[number];
 
@@ -111,6 +113,23 @@ export function createAgentTestRun(run: {
     output,
     runId,
   };
+}
+
+/** What a scorer of trajectories gets, for tests. */
+export function createTrajectoryTestRun(run: {
+  inputMessages?: Message[];
+  output: Trajectory;
+  expectedTrajectory?: unknown;
+  runId?: string;
+}): {
+  input: ScorerRunInputForAgent;
+  output: Trajectory;
+  runId: string;
+  expectedTrajectory?: unknown;
+} {
+  const { output, expectedTrajectory, inputMessages = [], runId = "test-run" } = run;
+  const { input } = createAgentTestRun({ inputMessages, output: [] });
+  return { input, output, runId, ...(expectedTrajectory !== undefined && { expectedTrajectory }) };
 }
 
 function textOf(messages: readonly Message[] | undefined, role: string): string | undefined {

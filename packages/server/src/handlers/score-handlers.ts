@@ -103,8 +103,9 @@ async function allScorers({ mastra }: App, caller: Principal): Promise<Record<st
 
 /** The entry of a scorer, which is added when it is met first. Prompts and models of judges stay here. */
 function infoOf(all: Map<string, ScorerInfo>, name: string, entry: ScorerEntry | ScorerLike): ScorerInfo {
-  const { scorer, sampling }: { scorer: ScorerLike; sampling?: ScorerEntry["sampling"] } =
-    "scorer" in entry ? entry : { scorer: entry };
+  const { scorer: given, sampling } = "scorer" in entry ? entry : { scorer: entry, sampling: undefined };
+  // An id of one of the host's scorers: that one was met first.
+  const scorer = (typeof given === "string" ? { id: given } : given) as Partial<MastraScorer>;
   const { id = name, name: title = id, description = "", type } = scorer;
   const found = all.get(id);
   if (found) return found;

@@ -428,7 +428,7 @@ describe.skipIf(chromium === undefined)("The studio, in awkward cases", { tags: 
       await page.getByLabel("First message").fill("use the broken one");
       await page.keyboard.press("Enter");
       await page.waitForURL(/\/sessions\/weaver\//);
-      await page.getByText("Your token does not let you see the rules.").waitFor();
+      await page.getByText("Your token does not allow you to see the rules.").waitFor();
       await page.getByRole("button", { name: "Always for this category" }).click();
       await page.getByRole("alert").getByText("You are not allowed to do this (403).").waitFor();
       await page.getByRole("button", { name: "Approve", exact: true }).click();

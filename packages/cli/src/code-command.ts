@@ -36,7 +36,7 @@ export async function runCodeCommand(given: string, flags: CodeFlags): Promise<n
     sandbox?.isolation === undefined
       ? "The agent only reads, because this folder is not trusted. Nothing is stored"
       : sandbox.isolation === "none"
-        ? "No sandbox works here: commands run with all your rights"
+        ? "No sandbox is available: commands run with all your permissions"
         : `Commands run in ${sandbox.isolation === "bwrap" ? "bubblewrap" : "seatbelt"}, without network`;
   const wanted = { controllerId: "code", sessionId: undefined, threadId: undefined, resourceId: "local" };
   const open: OpenChat = await openHostChat(mastra, wanted, `with ${choice.name}: ${choice.why}. ${bounds}`);
@@ -47,7 +47,7 @@ export async function runCodeCommand(given: string, flags: CodeFlags): Promise<n
       heading: "Selvedge code in",
       farewell: isTrusted
         ? "Run `selvedge code` again to continue this session."
-        : "Nothing of this session is stored.",
+        : "This session is not stored.",
       workspace: {
         bounds: `${bounds}.`,
         changes: (filter) => workspace.changes(filter),

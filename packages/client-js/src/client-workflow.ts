@@ -20,7 +20,7 @@ export class ClientWorkflow {
     return this.#call("getWorkflow");
   }
 
-  /** Its runs, the latest first. */
+  /** Its runs, newest first. */
   runs(
     query: Omit<RouteCalls["listWorkflowRuns"]["query"], "fromDate" | "toDate"> & {
       fromDate?: Date | string;

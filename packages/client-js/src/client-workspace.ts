@@ -70,7 +70,7 @@ export class ClientWorkspace {
     return this.#call("searchSkills", { query: { ...query, skillNames: skillNames?.join(",") } });
   }
 
-  /** A path decides between skills with one name. */
+  /** A path distinguishes skills with the same name. */
   getSkill(skillName: string, path?: string): ClientSkill {
     const params = { skillName: checkName("a skill", skillName) };
     const query = { path };
@@ -82,7 +82,7 @@ export class ClientWorkspace {
     };
   }
 
-  /** What the calls of the caller's threads changed, oldest first. */
+  /** Changes made by the caller's threads, oldest first. */
   changes(
     query: { threadId?: string; toolCallId?: string } = {},
   ): Promise<CallResult<"listWorkspaceChanges">> {

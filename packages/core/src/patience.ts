@@ -98,6 +98,6 @@ export class Patience {
 function tookTooLong(what: string, ms: number): AgentError {
   return new AgentError(
     "processor-failed",
-    `${what} did not return within ${ms} ms. Raise \`limits.processorTimeoutMs\` if it needs longer; 0 switches the limit off.`,
+    `${what} did not return within ${ms} ms. Raise \`limits.processorTimeoutMs\` if it needs longer; 0 disables the limit.`,
   );
 }

@@ -6,10 +6,12 @@ import { Mastra } from "@selvedge/core";
 import { Agent } from "@selvedge/core/agent";
 import { insert, SCHEMA_VERSION, type Table } from "@selvedge/core/storage";
 import { createTool } from "@selvedge/core/tools";
+import { createStep, createWorkflow } from "@selvedge/core/workflows";
 import { Memory } from "@selvedge/memory";
 import { scriptedModel } from "@selvedge/testing";
 import Database from "libsql";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { LibSQLStore } from "./libsql-store.ts";
 
 let folder: string;
@@ -123,6 +125,50 @@ describe("a file of an older version", () => {
     expect(new Set(all.map(({ id }) => id))).toEqual(new Set(["old", score.id]));
     const own = await scores.listScoresByRunId({ runId: "r", resourceId: "ann" });
     expect(own.scores).toEqual([score]);
+    await storage.close();
+  });
+
+  it("has workflow runs that are read, continue and travel in time", async () => {
+    // The first version had a row for each step: a run that waits for an answer, and one that got it.
+    const old = new URL("__fixtures__/workflows-v1.db.gz", import.meta.url);
+    writeFileSync(file, gunzipSync(readFileSync(old)));
+    const storage = open();
+    const ran: string[] = [];
+    const io = { inputSchema: z.number(), outputSchema: z.number() };
+    const add = (id: string) =>
+      createStep({ id, ...io, execute: async ({ inputData }) => (ran.push(id), inputData + 1) });
+    const ask = createStep({
+      id: "ask",
+      ...io,
+      resumeSchema: z.number(),
+      execute: async ({ inputData, resumeData }) => inputData + (resumeData ?? 0),
+    });
+    const sum = createWorkflow({ id: "sum", ...io })
+      .then(add("one"))
+      .then(add("two"))
+      .then(ask)
+      .then(add("three"))
+      .commit();
+    const mastra = new Mastra({ workflows: { sum }, storage, logger: false });
+    const waits = await sum.createRun({ runId: "waits" });
+    expect(await waits.resume({ resumeData: 100 })).toMatchObject({ status: "success", result: 104 });
+    expect(ran).toEqual(["three"]);
+    const steps = async (runId: string): Promise<unknown> => (await sum.getWorkflowRunById(runId))?.steps;
+    expect(await steps("waits")).toMatchObject({
+      one: { output: 2 },
+      ask: { output: 103 },
+      three: { output: 104 },
+    });
+    const finished = await sum.createRun({ runId: "finished" });
+    expect(await steps("finished")).toMatchObject({ two: { output: 3 }, three: { output: 14 } });
+    expect(await finished.timeTravel({ step: "two" })).toMatchObject({ status: "success", result: 4 });
+    expect(ran).toEqual(["three", "two", "three"]);
+    expect(await steps("finished")).toMatchObject({
+      one: { output: 2 },
+      two: { output: 3 },
+      three: { output: 4 },
+    });
+    await mastra.close();
     await storage.close();
   });
 

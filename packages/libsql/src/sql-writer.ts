@@ -35,6 +35,13 @@ interface Change {
   increment?: Readonly<Record<string, number>>;
 }
 
+/** A row must exist, or must not. */
+export interface Required {
+  table: Table;
+  conditions: readonly Condition[];
+  exists: boolean;
+}
+
 type Params = Sql["params"];
 type Conflict = "fail" | "ignore" | "update";
 
@@ -106,6 +113,29 @@ export class SqlWriter<Statement> {
       params.push(cells[column]!);
     }
     const statement = shape.statement ?? this.#word(shape, insertText(table, columns, onConflict));
+    return { statement, params };
+  }
+
+  /** Inserts the row if all of this holds, else nothing. */
+  insertIf(table: Table, cells: Cells, required: readonly Required[]): Query<Statement> {
+    const columns = Object.keys(cells);
+    let shape = this.#of(table).to("insert if");
+    const params: Params = [];
+    for (const column of columns) {
+      shape = shape.to(column);
+      params.push(cells[column]!);
+    }
+    for (const { table: other, conditions, exists } of required) {
+      shape = toConditionsShape(
+        shape
+          .to(END)
+          .to(other.name)
+          .to(exists ? "some" : "none"),
+        conditions,
+      );
+      paramsOf(conditions, params);
+    }
+    const statement = shape.statement ?? this.#word(shape, insertIfText(table, columns, required));
     return { statement, params };
   }
 
@@ -220,6 +250,17 @@ function insertText(table: Table, columns: readonly string[], onConflict: Confli
     if (table.auto !== undefined) text += ` RETURNING ${quote(table.auto)}`;
   }
   return text;
+}
+
+function insertIfText(table: Table, columns: readonly string[], required: readonly Required[]): string {
+  const holds = required.map(
+    ({ table: other, conditions, exists }) =>
+      `${exists ? "" : "NOT "}EXISTS (SELECT 1 FROM ${quote(other.name)}${whereText(conditions)})`,
+  );
+  return (
+    `INSERT INTO ${quote(table.name)} (${columns.map(quote).join(", ")}) ` +
+    `SELECT ${columns.map(() => "?").join(", ")} WHERE ${holds.join(" AND ")}`
+  );
 }
 
 function updateText(

@@ -447,7 +447,7 @@ export class Memory implements MastraMemory {
 
   // Working memory
 
-  /** The working memory a run on this thread would see; `null` if there is none yet or it is off. */
+  /** The working memory that a run on this thread would see; `null` if there is none yet or it is off. */
   async getWorkingMemory(address: WorkingMemoryAddress): Promise<string | null> {
     const settings = this.#settings(address.memoryConfig).workingMemory;
     const place = settings && (await this.#workingMemory.locate(settings.scope, address));

@@ -17,7 +17,7 @@ export function withHostConfig<Options extends ServerOptions>(options: Options):
   const origins = cors ? [cors.origin ?? []].flat() : [];
   if (origins.includes("*"))
     options.mastra.logger.warn(
-      'server.cors.origin "*" is ignored, because it would let any page call the server with its visitor\'s rights. List the allowed origins instead.',
+      'server.cors.origin "*" is ignored, because it would let any page call the server on behalf of its visitor. List the allowed origins instead.',
     );
   return {
     ...options,

@@ -41,7 +41,7 @@ export async function serve(given: ServeOptions): Promise<RunningServer> {
   if (!options.authorize && !isLoopback(hostname)) {
     throw new AgentError(
       "invalid-argument",
-      `Listening on "${hostname}" without an authorize function would let anyone act as anyone. Pass authorize, or listen on 127.0.0.1.`,
+      `Listening on "${hostname}" without an authorize function would let any caller act as any user. Pass authorize, or listen on 127.0.0.1.`,
     );
   }
   const server = createServer(rest);

@@ -95,7 +95,7 @@ function checkNesting(value: unknown, limit: number): void {
 function tooSlow(bytes: number, bodyMs: number): AgentError {
   return new AgentError(
     "request-timeout",
-    `Request body timed out after ${bodyMs} ms, plus the time that its data earned (received ${bytes} bytes).`,
+    `Request body timed out: received ${bytes} bytes within ${bodyMs} ms (limits.bodyMs) plus 1 s for every 64 KB.`,
   );
 }
 

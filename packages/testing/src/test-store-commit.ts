@@ -1,11 +1,14 @@
 import { AgentError } from "@selvedge/core/errors";
 import {
+  type CommitResult,
   MESSAGES,
   MESSAGE_STEPS,
   RESOURCES,
   type Row,
   type RowOf,
   type Storage,
+  type Table,
+  TABLES,
   THREADS,
   type Write,
 } from "@selvedge/core/storage";
@@ -124,6 +127,23 @@ export function testCommit(test: StoreTest): void {
     const gone: Write = { op: "delete", table: RESOURCES, where: { id: "a", version: 1 }, require: true };
     expect(await conflictAt(storage.commit([gone]))).toBe(0);
     expect(await read(storage, "a")).toMatchObject({ version: 2 });
+  });
+
+  test("inserts one row under conditions on other tables, and says which does not hold", async (storage) => {
+    await storage.commit([insert({ id: "a", version: 1 })]);
+    const events = TABLES.find(({ name }) => name === "selvedge_events") as Table;
+    const add = (first: number, version: number, thread: string): Promise<CommitResult> =>
+      storage.commit([
+        { op: "require", table: RESOURCES, where: { id: "a", version }, exists: true },
+        { op: "require", table: MESSAGES, where: { thread_id: thread }, exists: false },
+        { op: "insert", table: events, row: { thread_id: "t", first, last: first, chunks: [] } },
+      ]);
+    await storage.commit([{ op: "insert", table: MESSAGES, row: message("m", { thread_id: "busy" }) }]);
+    expect((await add(1, 1, "free")).changes).toEqual([0, 0, 1]);
+    expect(await conflictAt(add(2, 2, "free"))).toBe(0);
+    expect(await conflictAt(add(2, 1, "busy"))).toBe(1);
+    expect(await conflictAt(add(1, 1, "free"))).toBe(2);
+    expect((await storage.select({ table: events })).map(({ first }) => first)).toEqual([1]);
   });
 
   test("applies nothing when any write fails, at any place", async (storage) => {

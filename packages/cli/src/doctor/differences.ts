@@ -8,21 +8,21 @@ const IN_PLACE_OF: readonly (readonly [name: RegExp, remedy: string])[] = [
   [/^deployer/, "Remove it: `selvedge build` writes a folder that any host for Node can run."],
   [/^voice|^speech/, "Voice is not available. Call the provider's own package."],
   [/^auth/, "`server.auth` of `new Mastra()` accepts any object with `authenticateToken(token, request)`."],
-  [/^fastembed$/, "Use @selvedge/embed-local, or an embedder of a provider."],
+  [/^fastembed$/, "Use @selvedge/embed-local, or a provider's embedder."],
   [/^agui$/, "AG-UI is not available. Use @selvedge/ai-sdk or @selvedge/client-js."],
-  [/^(agent-browser|stagehand)$/, "Use AgentBrowser of @selvedge/browser."],
+  [/^(agent-browser|stagehand)$/, "Use AgentBrowser from @selvedge/browser."],
   [
     /^(hono|express|fastify|koa|server-adapter)$/,
-    "Use `createServer({ mastra }).fetch` of @selvedge/server.",
+    "Use `createServer({ mastra }).fetch` from @selvedge/server.",
   ],
-  [/^inngest$/, "Remove it: workflows with storage survive the process by themselves."],
+  [/^inngest$/, "Remove it: workflows with storage are durable without it."],
   [/^duckdb$/, "Remove it: everything is kept in the store of `new Mastra({ storage })`."],
   [/^editor$/, "Remove it: agents are edited in code."],
-  [/^schema-compat$/, "Remove it: schemas are converted for each model by themselves."],
+  [/^schema-compat$/, "Remove it: schemas are converted for each model automatically."],
   [/^(slack|discord|telegram|channels)/, "Call the platform's own package in a route of `server.apiRoutes`."],
   [
     /^(langfuse|langsmith|braintrust|arize|sentry|datadog|laminar|posthog|otel)/,
-    "Pass the platform's own OpenTelemetry exporter to `new Observability()` of @selvedge/observability.",
+    "Pass the platform's own OpenTelemetry exporter to `new Observability()` from @selvedge/observability.",
   ],
   [
     /^(upstash|mongodb|dynamodb|cloudflare|clickhouse|convex|mssql|redis|cloudflare-d1|d1)/,
@@ -30,7 +30,7 @@ const IN_PLACE_OF: readonly (readonly [name: RegExp, remedy: string])[] = [
   ],
   [
     /^(qdrant|astra|couchbase|lance|opensearch|elasticsearch|vectorize|turbopuffer|s3vectors)/,
-    "Use the vectors of @selvedge/libsql, @selvedge/pg, @selvedge/chroma or @selvedge/pinecone.",
+    "Use the vector stores of @selvedge/libsql, @selvedge/pg, @selvedge/chroma or @selvedge/pinecone.",
   ],
 ];
 
@@ -38,8 +38,8 @@ const IN_PLACE_OF: readonly (readonly [name: RegExp, remedy: string])[] = [
 const MODULES: Readonly<Record<string, string>> = {
   "core/cache": "The ResponseCache processor keeps answers in the process or in the store.",
   "core/events": "Remove it: processes communicate through the store.",
-  "core/harness": "Use AgentController of @selvedge/core/agent-controller.",
-  "core/schema": "Pass schemas of zod, Valibot or ArkType, or JSON Schema, as they are.",
+  "core/harness": "Use AgentController from @selvedge/core/agent-controller.",
+  "core/schema": "Pass zod, Valibot or ArkType schemas, or JSON Schema, directly.",
   "core/voice": "Voice is not available.",
 };
 
@@ -47,7 +47,7 @@ const MODULES: Readonly<Record<string, string>> = {
 export function remedyFor(name: string): string {
   const short = shortNameOf(name);
   return (
-    IN_PLACE_OF.find(([pattern]) => pattern.test(short))?.[1] ?? "Remove it, or keep that part on its own."
+    IN_PLACE_OF.find(([pattern]) => pattern.test(short))?.[1] ?? "Remove it, or run that part separately."
   );
 }
 
@@ -104,7 +104,7 @@ export const OPTION_DIFFERENCES: readonly OptionDifference[] = [
     callee: "Mastra",
     path: /^server\.cors\.origin$/,
     value: /^(?:\[\s*)?["']\*["']/,
-    remedy: "Pages of other origins are refused. List the origins that may call.",
+    remedy: "Pages from other origins are rejected. List the allowed origins.",
   },
   {
     callee: "MastraCompositeStore",

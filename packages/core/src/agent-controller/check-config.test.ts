@@ -34,7 +34,7 @@ describe("new AgentController", () => {
     [{ permissionRules: { tools: { write: "yes" } } }, /got "yes"/],
     [{ permissionRules: { tools: { "write(": "allow" } } }, /name\(pattern\), got "write\("/],
     [{ heartbeatHandlers: [{ id: "h", intervalMs: 0, handler: () => {} }] }, /intervalMs.*got 0/],
-    [{ heartbeatHandlers: [{ id: "h", intervalMs: 5 }] }, /heartbeat is/],
+    [{ heartbeatHandlers: [{ id: "h", intervalMs: 5 }] }, /heartbeat must be/],
     [{ subagents: [{ id: "x", description: "" }] }, /needs a description/],
     [
       {
@@ -141,7 +141,7 @@ describe("bad input of a session", () => {
       [() => session.respondToToolApproval({ decision: "maybe" as never }), /got "maybe"/],
       [() => session.respondToToolSuspension({ resumeData: undefined }), /resumeData is missing/],
       [() => session.sendMessage({ content: 5 as never }), /content must be a string, got 5/],
-      [() => session.sendMessage({ content: "x", files: [{ data: 1 }] as never }), /A file is/],
+      [() => session.sendMessage({ content: "x", files: [{ data: 1 }] as never }), /A file must be/],
       [() => session.thread.listMessages({ threadId: session.thread.getId()!, limit: -1 }), /got -1/],
       [() => controller.createSession({ id: "t", ownerId: "" }), /ownerId/],
       [() => controller.createSession({ id: "t", ownerId: "o", tags: { a: 1 } as never }), /tags/],

@@ -38,7 +38,7 @@ const FUNCTIONS = [
 /** Rejects a configuration that would fail only later, with the first message. */
 export function checkConfig(config: AgentControllerConfig): void {
   if (typeof config !== "object" || config === null)
-    throw bad(`An AgentController takes { id, modes, … }, got ${showValue(config)}.`);
+    throw bad(`new AgentController() expects { id, modes, … }, got ${showValue(config)}.`);
   checkId("id", config.id);
   if (config.resourceId !== undefined) checkId("resourceId", config.resourceId);
   if (!Array.isArray(config.modes) || config.modes.length === 0)

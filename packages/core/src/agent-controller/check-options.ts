@@ -19,7 +19,10 @@ export function checkTags(tags: unknown): Record<string, string> {
     !Array.isArray(tags) &&
     Object.values(tags).every((value) => typeof value === "string");
   if (!isFit)
-    throw new AgentError("invalid-argument", `tags must be an object of texts, got ${showValue(tags)}.`);
+    throw new AgentError(
+      "invalid-argument",
+      `tags must be an object with string values, got ${showValue(tags)}.`,
+    );
   for (const key of Object.keys(tags)) checkId("tag", key);
   return { ...(tags as Record<string, string>) };
 }

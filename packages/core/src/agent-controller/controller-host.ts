@@ -121,7 +121,7 @@ export class ControllerHost implements SessionHost {
     if (!memory)
       throw new AgentError(
         "memory-required",
-        `The memory function of controller "${this.config.id}" gave ${showValue(memory)}.`,
+        `The memory function of controller "${this.config.id}" returned ${showValue(memory)}.`,
       );
     checkStore(memory, this.storage);
     return memory;

@@ -44,6 +44,6 @@ export function checkStore(memory: MastraMemory, storage: Storage): void {
   if (memory.storage === storage) return;
   throw new AgentError(
     "invalid-argument",
-    `A memory of the controller has another store ("${memory.storage?.id}") than the controller ("${storage.id}"). Give both the same object, or the memory none.`,
+    `The memory uses store "${memory.storage?.id}", but its controller uses "${storage.id}". Pass the same store to both, or only to the controller.`,
   );
 }

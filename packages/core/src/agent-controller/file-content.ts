@@ -46,7 +46,7 @@ function checkFile(file: AgentControllerFile): void {
   if (typeof file?.data !== "string" || typeof file.mediaType !== "string" || file.mediaType === "")
     throw new AgentError(
       "invalid-argument",
-      `A file is { data, mediaType, filename? }, got ${showValue(file)}.`,
+      `A file must be { data, mediaType, filename? }, got ${showValue(file)}.`,
     );
   if (file.filename !== undefined && typeof file.filename !== "string")
     throw new AgentError("invalid-argument", `filename must be a string, got ${showValue(file.filename)}.`);
@@ -58,7 +58,7 @@ function quote({ data, filename, mediaType }: AgentControllerFile): string {
   if (bytes > MAX_TEXT_FILE_BYTES)
     throw new AgentError(
       "limit-exceeded",
-      `File "${filename ?? mediaType}" has ${bytes} bytes; the limit for texts is ${MAX_TEXT_FILE_BYTES}.`,
+      `File "${filename ?? mediaType}" has ${bytes} bytes; the limit for text files is ${MAX_TEXT_FILE_BYTES}.`,
     );
   const longest = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
   const fence = "`".repeat(longest + 1);

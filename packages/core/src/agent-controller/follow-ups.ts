@@ -58,7 +58,7 @@ export class FollowUps {
     if (!Number.isSafeInteger(to) || to < 0)
       throw new AgentError(
         "invalid-argument",
-        `to must be a place in the queue from 0 on, got ${showValue(to)}.`,
+        `to must be a position in the queue, 0 or more, got ${showValue(to)}.`,
       );
     await this.#core.ready();
     await moveQueued(this.#core.host.storage, this.#address(id), to);

@@ -71,7 +71,7 @@ export function checkHeartbeat(handler: HeartbeatHandler): void {
   if (typeof id !== "string" || id === "" || typeof handler.handler !== "function")
     throw new AgentError(
       "invalid-argument",
-      `A heartbeat is { id, intervalMs, handler }, got ${showValue(handler)}.`,
+      `A heartbeat must be { id, intervalMs, handler }, got ${showValue(handler)}.`,
     );
   if (!(intervalMs > 0 && intervalMs <= MAX_INTERVAL_MS))
     throw new AgentError(

@@ -147,7 +147,7 @@ export class OpenSessions<State extends object> {
     if (!config.modes.some((mode) => mode.id === modeId)) {
       const mode = defaultMode(config);
       await core.change(async () => ({ patch: { modeId: mode.id } }));
-      const message = `Mode "${modeId}" does not exist any more. The session is in mode "${mode.id}".`;
+      const message = `Mode "${modeId}" no longer exists. The session now uses mode "${mode.id}".`;
       core.bus.emit({ type: "info", message });
     }
     if (threadId !== undefined) return void (await thread.goTo(threadId));

@@ -80,7 +80,10 @@ export class SessionAnswers {
   async toSuspension(response: SuspensionResponse): Promise<Answered> {
     const { resumeData, toolCallId } = response ?? {};
     if (resumeData === undefined)
-      throw new AgentError("invalid-argument", "resumeData is missing: it is the answer the tool waits for.");
+      throw new AgentError(
+        "invalid-argument",
+        "resumeData is missing. Pass the answer that the tool waits for.",
+      );
     const isYes = (Object(resumeData) as Partial<PlanDecision>).action === "approved";
     const answer = { toolCallId, approved: true, resumeData, requiresApproval: false };
     return this.#decide(answer, async (call) => {
@@ -168,7 +171,7 @@ export class SessionAnswers {
     if (more.length > 0)
       throw new AgentError(
         "ambiguous",
-        `Several tool calls of thread "${threadId}" wait: say which one with toolCallId (${[first, ...more].map((one) => one.toolCallId).join(", ")}).`,
+        `Several tool calls of thread "${threadId}" are waiting. Choose one with toolCallId (${[first, ...more].map((one) => one.toolCallId).join(", ")}).`,
       );
     return first.toolCallId;
   }

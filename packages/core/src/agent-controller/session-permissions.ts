@@ -13,7 +13,7 @@ import { rulesOf } from "./run-profile.ts";
 import type { SessionCore } from "./session-core.ts";
 import type { SessionPatch, StoredSession } from "./session-domain.ts";
 
-/** What tools may do in a session. */
+/** The permissions of tools in a session. */
 export class SessionPermissions {
   readonly #core: SessionCore;
 

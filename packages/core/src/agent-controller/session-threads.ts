@@ -156,7 +156,7 @@ export class SessionThreads extends ThreadReads {
     if (!memory?.cloneThread)
       throw new AgentError(
         "memory-required",
-        "Copies of threads need a memory: pass memory to the AgentController, or to its agent.",
+        "Copying a thread requires a memory: pass memory to the AgentController, or to its agent.",
       );
     const source = await this.require(options.sourceThreadId ?? this.requireId());
     const { thread } = await memory.cloneThread({
@@ -228,7 +228,7 @@ export class SessionThreads extends ThreadReads {
 }
 
 function moved({ id }: StoredSession): AgentError {
-  return new AgentError("conflict", `Session "${id}" went to another thread meanwhile.`);
+  return new AgentError("conflict", `Session "${id}" switched to another thread in the meantime.`);
 }
 
 /** What separates the threads of a session from others of its resource: its tags, or the folder in its state. */

@@ -139,7 +139,7 @@ export class Session<State extends object = Record<string, unknown>> {
 
   subscribe(listener: AgentControllerEventListener): () => void {
     if (typeof listener !== "function")
-      throw new AgentError("invalid-argument", `A listener is a function, got ${showValue(listener)}.`);
+      throw new AgentError("invalid-argument", `A listener must be a function, got ${showValue(listener)}.`);
     return this.#core.bus.subscribe(listener);
   }
 

@@ -83,13 +83,15 @@ function toJson(state: State): State {
   if (lossy)
     throw new AgentError(
       "invalid-argument",
-      `The state is JSON, and ${showValue(lossy[0])} is ${showValue(lossy[1])}. Store what describes it instead.`,
+      `The state must be JSON, but ${showValue(lossy[0])} is ${showValue(lossy[1])}. Store data that describes it instead.`,
     );
   let text: string;
   try {
     text = JSON.stringify(state);
   } catch (cause) {
-    throw new AgentError("invalid-argument", `The state is not JSON: ${errorMessage(cause)}`, { cause });
+    throw new AgentError("invalid-argument", `The state must be JSON-serialisable: ${errorMessage(cause)}`, {
+      cause,
+    });
   }
   const bytes = Buffer.byteLength(text);
   if (bytes > MAX_STATE_BYTES)

@@ -137,7 +137,7 @@ export class ThreadReads {
     if (isReserved(checkId("key", key)))
       throw new AgentError(
         "invalid-argument",
-        `Setting "${key}" is the controller's own. Use mode.switch() or model.switch(), or another key.`,
+        `Setting "${key}" is reserved for the controller. Use mode.switch() or model.switch(), or another key.`,
       );
     const thread = this.core.host.lasts ? await this.current() : null;
     // The session itself has these too.

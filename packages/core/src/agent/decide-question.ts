@@ -65,7 +65,7 @@ function onlyOne({ toolCallId }: CallAddress, asked: readonly Question[]): Quest
 function chooseOne({ toolCallId }: CallAddress, asked: readonly Question[]): AgentError {
   const ids = asked.map((question) => question.toolCallId).join(", ");
   return toolCallId === undefined
-    ? new AgentError("ambiguous", `Subagents ask several things: say which one with toolCallId (${ids}).`)
+    ? new AgentError("ambiguous", `Several subagent calls are waiting. Choose one with toolCallId (${ids}).`)
     : new AgentError(
         "invalid-argument",
         `Tool call "${toolCallId}" waits for its subagent. Answer what the subagent asks: ${ids}.`,

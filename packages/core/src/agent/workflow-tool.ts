@@ -84,7 +84,7 @@ class WorkflowCall {
     const known = await this.#workflow.getWorkflowRunById(this.#runId, { fields: [] });
     // The ids in the call are chosen by others.
     if (known && known.resourceId !== resourceId)
-      throw new AgentError("conflict", `The id "${this.#runId}" is that of another workflow run.`);
+      throw new AgentError("conflict", `The id "${this.#runId}" belongs to another workflow run.`);
     const cancel = (): void => void run.cancel().catch(() => {});
     abortSignal.addEventListener("abort", cancel, { once: true });
     try {

@@ -487,7 +487,8 @@ export class Mastra<
    * dispatched. Calls also work without it; awaiting it reveals problems early.
    */
   async start(): Promise<void> {
-    if (this.#closed) throw new AgentError("storage-closed", "This Mastra is closed. Create a new one.");
+    if (this.#closed)
+      throw new AgentError("storage-closed", "This Mastra instance is closed. Create a new one.");
     await this.#config.storage?.init();
     await this.#recovery;
     await this.#workflowRecovery;

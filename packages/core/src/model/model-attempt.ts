@@ -277,7 +277,7 @@ export class ModelAttempt implements ModelReply {
     const model = modelName(this.candidate.model);
     return new AgentError(
       "limit-exceeded",
-      `The reply from ${model} is longer than ${replyBytes} bytes. Raise \`limits.replyBytes\` if that is normal for it; 0 switches the limit off.`,
+      `The reply from ${model} is longer than ${replyBytes} bytes. Raise \`limits.replyBytes\` if that is normal for it; 0 disables the limit.`,
       { details: { limit: "replyBytes", bytes: replyBytes, model } },
     );
   }
@@ -285,7 +285,7 @@ export class ModelAttempt implements ModelReply {
   #timeout(limit: TimeLimit, ms: number): AgentError {
     return new AgentError(
       "model-timeout",
-      `${modelName(this.candidate.model)} ${SAID[limit]} ${ms} ms. Raise \`limits.${limit}\` if that is normal for it; 0 switches the limit off.`,
+      `${modelName(this.candidate.model)} ${SAID[limit]} ${ms} ms. Raise \`limits.${limit}\` if that is normal for it; 0 disables the limit.`,
       { details: { limit, ms, model: modelName(this.candidate.model) } },
     );
   }

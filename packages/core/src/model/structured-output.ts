@@ -57,7 +57,7 @@ export class ObjectFormat {
 
   get prompt(): string {
     const asked = this.options.instructions ? `${this.options.instructions}\n\n` : "";
-    return `${asked}Answer with one JSON value that fits this JSON Schema, and nothing else:\n${JSON.stringify(this.jsonSchema)}`;
+    return `${asked}Answer with one JSON value that matches this JSON Schema, and nothing else:\n${JSON.stringify(this.jsonSchema)}`;
   }
 
   unwrap(value: unknown): unknown {

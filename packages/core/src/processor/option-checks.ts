@@ -23,13 +23,13 @@ export class OptionChecks {
   /** A number from `min` to `max`. */
   number(option: string, value: unknown, min: number, max: number = Infinity): number {
     if (typeof value === "number" && value >= min && value <= max) return value;
-    const wanted = max === Infinity ? `a number from ${min}` : `a number from ${min} to ${max}`;
+    const wanted = max === Infinity ? `a number, ${min} or more` : `a number from ${min} to ${max}`;
     return this.refuse(option, value, wanted);
   }
 
   integer(option: string, value: unknown, min: number): number {
     if (Number.isSafeInteger(value) && (value as number) >= min) return value as number;
-    return this.refuse(option, value, `a whole number from ${min}`);
+    return this.refuse(option, value, `a whole number, ${min} or more`);
   }
 
   boolean(option: string, value: unknown): boolean {

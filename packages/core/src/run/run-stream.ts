@@ -127,7 +127,7 @@ export class RunStream {
     // One error for all: a caller that ignores it may ask many times.
     throw (this.#full ??= new AgentError(
       "limit-exceeded",
-      `Run ${this.#spec.runId} wrote more than ${runBytes} bytes to its stream. Raise \`limits.runBytes\` if that is normal for it; 0 switches the limit off.`,
+      `Run ${this.#spec.runId} wrote more than ${runBytes} bytes to its stream. Raise \`limits.runBytes\` if that is normal for it; 0 disables the limit.`,
       { details: { limit: "runBytes", bytes: runBytes } },
     ));
   }

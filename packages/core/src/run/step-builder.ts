@@ -117,7 +117,7 @@ export class StepBuilder {
     if (toolCalls > 0 && this.calls.length >= toolCalls)
       throw new AgentError(
         "limit-exceeded",
-        `The reply has more than ${toolCalls} tool calls. None of them was made. Raise \`limits.toolCalls\` if that is normal for the model; 0 switches the limit off.`,
+        `The reply has more than ${toolCalls} tool calls. None of them was made. Raise \`limits.toolCalls\` if that is normal for the model; 0 disables the limit.`,
         { details: { limit: "toolCalls", calls: toolCalls } },
       );
     if (part.type !== "tool-call" || part.input.length <= maxBytes) return part;

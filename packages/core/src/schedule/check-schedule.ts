@@ -26,7 +26,7 @@ export const FIRE_PREFIX = "sched_";
 export function checkScheduleId(id: unknown): string {
   const checked = checkId("id", id);
   if (checked.length > MAX_ID)
-    throw bad(`The id of a schedule has at most ${MAX_ID} characters, got ${checked.length}.`);
+    throw bad(`A schedule id can have at most ${MAX_ID} characters, got ${checked.length}.`);
   return checked;
 }
 

@@ -11,6 +11,7 @@ import { createTool } from "../tool/tool.ts";
 import { processes } from "./__fixtures__/processes.ts";
 import { createStep } from "./create-step.ts";
 import { createWorkflow } from "./workflow.ts";
+import { WORKFLOW_RUNS } from "./workflow-tables.ts";
 
 const text = z.object({ text: z.string() });
 const prompt = z.object({ prompt: z.string() });
@@ -206,6 +207,104 @@ describe("an agent as a step", () => {
         canceled.resolve();
         await expect.poll(() => agent.listSuspendedRuns()).toMatchObject({ total: 0 });
         expect(model.calls).toHaveLength(1);
+      },
+    );
+  });
+
+  describe("that waits for an approval in a run that is over", () => {
+    const script = () => ({ toolCalls: [{ toolName: "send", input: { to: "Ada" } }] });
+    const beside = (execute: () => Promise<unknown>) =>
+      createStep({ id: "beside", inputSchema: prompt, outputSchema: z.any(), execute });
+
+    it("waits no longer, because a step beside it failed", async () => {
+      const { run: start, agent, storage } = withAgent(script, { stored: true, tools: { send } });
+      const fail = beside(async () => {
+        await expect.poll(async () => (await agent.listSuspendedRuns()).total).toBe(1);
+        throw new Error("broken");
+      });
+      const { run } = await start((writer) => flow().parallel([createStep(writer), fail]));
+      expect(await run.start({ inputData: { prompt: "send" } })).toMatchObject({ status: "failed" });
+      await expect.poll(() => agent.listSuspendedRuns()).toMatchObject({ total: 0 });
+      await expect.poll(() => storage.select({ table: RUNS })).toMatchObject([{ state: "aborted" }]);
+    });
+
+    it("is asked anew when a time travel executes the step beside it again", async () => {
+      const { run: start, agent } = withAgent(script, { stored: true, tools: { send } });
+      let isBroken = true;
+      const fails = beside(async () => {
+        await expect.poll(async () => (await agent.listSuspendedRuns()).total).toBe(1);
+        if (isBroken) throw new Error("broken");
+        return "fine";
+      });
+      const { run } = await start((writer) => flow().parallel([createStep(writer), fails]));
+      await run.start({ inputData: { prompt: "send" } });
+      await expect.poll(() => agent.listSuspendedRuns()).toMatchObject({ total: 0 });
+      isBroken = false;
+      expect(await run.timeTravel({ step: "beside" })).toMatchObject({
+        status: "suspended",
+        suspended: [["writer"]],
+        steps: { beside: { output: "fine" } },
+      });
+      expect(await agent.listSuspendedRuns()).toMatchObject({ total: 1 });
+    });
+
+    it("waits no longer when a time travel drops its question", async () => {
+      const { run: start, agent } = withAgent(script, { stored: true, tools: { send } });
+      const { run } = await start((writer) => flow().then(createStep(writer)));
+      await run.start({ inputData: { prompt: "send" } });
+      const before = await agent.listSuspendedRuns();
+      await run.timeTravel({ step: "writer", inputData: { prompt: "send again" } });
+      await expect.poll(async () => (await agent.listSuspendedRuns()).total).toBe(1);
+      expect((await agent.listSuspendedRuns()).runs[0]!.runId).not.toBe(before.runs[0]!.runId);
+    });
+
+    it.each(["suspended", "in progress"])(
+      "waits no longer when the process dies right after the cancellation of a step %s was stored",
+      async (where) => {
+        const { system, open: openProcess } = processes();
+        const thinking = Promise.withResolvers<void>();
+        const open = (name: string) => {
+          const agent = new Agent({
+            id: "writer",
+            name: "writer",
+            instructions: "",
+            model: scriptedModel(async () => {
+              if (name === "first" && where === "in progress") await thinking.promise;
+              return script();
+            }),
+            memory: new Memory(),
+            tools: { send },
+            logger: silentLogger,
+          });
+          const workflow = flow().then(createStep(agent)).commit();
+          return { agent, ...openProcess(name, [workflow], [agent]) };
+        };
+        const first = open("first");
+        const run = await first.mastra.getWorkflow("w").createRun({ runId: "r" });
+        void run.start({ inputData: { prompt: "send" } }).catch(() => {});
+        await system.advance(1_000);
+        const commit = first.driver.commit.bind(first.driver);
+        first.driver.commit = async (commits) => {
+          const outcomes = await commit(commits);
+          const isCanceled = commits.some(({ writes }) =>
+            writes.some((write) => write.op === "update" && write.set?.["status"] === "canceled"),
+          );
+          if (isCanceled) first.kill();
+          return outcomes;
+        };
+        void run.cancel().catch(() => {});
+        await system.advance(1_000);
+        const second = open("second");
+        await second.mastra.start();
+        await system.advance(120_000);
+        expect(await second.mastra.getWorkflow("w").getWorkflowRunById("r")).toMatchObject({
+          status: "canceled",
+        });
+        expect(await second.storage.select({ table: RUNS, columns: ["state"] })).toEqual([
+          { state: "aborted" },
+        ]);
+        const [row] = await second.storage.select({ table: WORKFLOW_RUNS });
+        expect(row).toMatchObject({ status: "canceled", due_at: null });
       },
     );
   });

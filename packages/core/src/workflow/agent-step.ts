@@ -116,18 +116,22 @@ async function abortRun(
   subscription.unsubscribe();
 }
 
-/** Aborts the run that waits for a person. */
-async function withdraw(agent: AgentLike, { idempotencyKey, suspendData, attempt }: Question): Promise<void> {
-  const { life = 1 } = (suspendData ?? {}) as Partial<WaitingCall>;
+/** Aborts the run of the agent, if it waits for a person or is under way. Returns whether it was. */
+async function withdraw(
+  agent: AgentLike,
+  { idempotencyKey, suspendData, attempt, life: known = 1 }: Question,
+): Promise<boolean> {
+  const { life = known } = (suspendData ?? {}) as Partial<WaitingCall>;
   const key = keyOf({ idempotencyKey }, life);
   const ids = Array.from({ length: attempt }, (_, retry) => runIdOf(key, retry));
   const storage = await agent.getThreadStorage();
-  const waiting = await storage.select({
+  const open = await storage.select({
     table: RUNS,
-    where: { id: { in: ids }, state: "suspended" },
+    where: { id: { in: ids }, state: { in: ["running", "suspended"] } },
     columns: ["id", "thread_id"],
   });
-  for (const { id, thread_id: threadId } of waiting) await abortRun(agent, { threadId }, id);
+  for (const { id, thread_id: threadId } of open) await abortRun(agent, { threadId }, id);
+  return open.length > 0;
 }
 
 async function readAnswer(

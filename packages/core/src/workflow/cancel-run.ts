@@ -2,13 +2,11 @@ import { AgentError } from "../errors.ts";
 import { insert, requireRow } from "../storage/writes.ts";
 import { endUnowned } from "./end-unowned.ts";
 import type { GraphStore } from "./graph-store.ts";
-import { callHooks } from "./run-hooks.ts";
 import { isEnd } from "./run-image.ts";
 import type { RunParts } from "./run-parts.ts";
 import { readRun } from "./run-rows.ts";
 import { canceledWrites } from "./start-writes.ts";
 import type { Definition, RunAddress } from "./workflow-engine.ts";
-import { withdrawQuestions } from "./withdraw-questions.ts";
 import { WORKFLOW_MAIL, WORKFLOW_RUNS } from "./workflow-tables.ts";
 
 /** How often it is tried again if the run changed meanwhile. */
@@ -42,16 +40,12 @@ async function tryToCancel(
   definition: Definition,
   address: RunAddress,
 ): Promise<void> {
-  const { storage, system, contexts } = parts;
+  const { storage, system } = parts;
   const { runId } = address;
   const stored = await readRun(storage, runId);
   if (!stored) return cancelUnstarted(parts, graphs, definition, address);
   if (isEnd(stored.row.status)) return;
-  if (stored.row.owner === null) {
-    const image = await endUnowned(parts, stored, { status: "canceled" });
-    await withdrawQuestions(definition, image);
-    return callHooks(definition, image, contexts.of(image));
-  }
+  if (stored.row.owner === null) return endUnowned(parts, definition, stored, { status: "canceled" });
   const id = system.newId();
   const isCarriedOut = requireRow(WORKFLOW_RUNS, { run_id: runId, owner: { ne: null } });
   const mail = insert(WORKFLOW_MAIL, { id, run_id: runId, kind: "cancel" });

@@ -23,6 +23,9 @@ export interface TakenRun
   isRetried: boolean;
 }
 
+/** How long a run that the store failed under, or that could not be ended in all parts, waits for the next look. */
+export const RETRY_MS = 1_000;
+
 interface Surroundings {
   /** Room for one more run. */
   slots: { enter(runId: string): boolean; leave(runId: string): void };
@@ -165,14 +168,18 @@ export class CarriedRuns {
 
   async #rested(definition: Definition, actor: RunActor, rest: Rest): Promise<void> {
     const { runId, requestContext } = actor.run;
-    const { waiters, contexts, statuses, system } = this.#parts;
+    const { waiters, contexts, statuses, system, logger } = this.#parts;
     if (rest.status === "waiting") {
       statuses.set(runId, "waiting");
       return this.#around.onWaiting(runId, rest.dueAt!);
     }
     const image = imageOf(definition, actor, rest, Math.trunc(system.now()));
     if (isEnd(rest.status)) contexts.forget(runId);
-    if (rest.status === "canceled") await withdrawQuestions(definition, image);
+    if (isEnd(rest.status) && rest.dueAt !== undefined) {
+      await withdrawQuestions(actor.openQuestions(), logger);
+      // Then it is checked whether all know.
+      this.#around.onWaiting(runId, rest.dueAt + RETRY_MS);
+    }
     await callHooks(definition, image, requestContext);
     await this.#forgetUnwanted(definition, image);
     waiters.resolve(runId, image);

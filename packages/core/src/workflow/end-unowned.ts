@@ -1,26 +1,32 @@
 import type { Write } from "../storage/storage.ts";
 import { remove, requireNone, update } from "../storage/writes.ts";
+import { activeSteps, openQuestions } from "./open-questions.ts";
 import { restEvents } from "./run-events.ts";
+import { callHooks } from "./run-hooks.ts";
 import type { RunImage } from "./run-image.ts";
 import type { RunParts } from "./run-parts.ts";
 import type { Rest } from "./run-port.ts";
 import { readPosition } from "./run-position.ts";
 import type { StoredRun } from "./run-rows.ts";
 import { restColumns } from "./stored-run-port.ts";
+import { withdrawQuestions } from "./withdraw-questions.ts";
+import type { Definition } from "./workflow-engine.ts";
 import { WORKFLOW_MAIL, WORKFLOW_RUNS, type WorkflowRunRow } from "./workflow-tables.ts";
 
 /**
- * Ends a run that no live process carries out. Throws `conflict` if one took it meanwhile, or if it has mail and does not
+ * Ends a run that no live process carries out, with what it asked elsewhere. Throws `conflict` if one took it meanwhile, or if it has mail and does not
  * end as canceled: a cancellation in it counts.
  */
 export async function endUnowned(
-  { storage, system, logs, waiters }: RunParts,
+  { storage, system, logs, waiters, contexts, logger }: RunParts,
+  definition: Definition,
   { row, image }: StoredRun,
   ends: Pick<Rest, "status" | "error">,
-): Promise<RunImage> {
+): Promise<void> {
   const { runId } = image;
   const now = Math.trunc(system.now());
-  const rest: Rest = { ...ends, chunks: [] };
+  const open = openQuestions(definition, image, activeSteps(definition, image));
+  const rest: Rest = { ...ends, ...(open.length > 0 && { dueAt: now }), chunks: [] };
   const log = logs.of(runId);
   const chunks = restEvents(runId, rest, image.usage).map((logged) => log.logged(logged));
   const first = row.owner === null ? row.next_seq : (await readPosition(storage, runId)).end + 1;
@@ -43,5 +49,7 @@ export async function endUnowned(
   log.forget();
   const ended: RunImage = { ...image, ...ends, isOwned: false };
   waiters.resolve(runId, ended);
-  return ended;
+  // A later look finds out whether all know.
+  await withdrawQuestions(open, logger);
+  await callHooks(definition, ended, contexts.of(ended));
 }

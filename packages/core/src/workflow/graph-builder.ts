@@ -81,12 +81,12 @@ export class GraphBuilder {
     if (steps > MAX_STEPS)
       throw new AgentError(
         "limit-exceeded",
-        `Workflow "${this.#workflowId}" has ${steps} steps, those of nested workflows included: more than ${MAX_STEPS}.`,
+        `Workflow "${this.#workflowId}" has ${steps} steps, including nested workflows; the limit is ${MAX_STEPS}.`,
       );
     if (depth > MAX_NESTING)
       throw new AgentError(
         "limit-exceeded",
-        `Workflow "${this.#workflowId}" nests more than ${MAX_NESTING} workflows.`,
+        `Workflow "${this.#workflowId}" has more than ${MAX_NESTING} levels of nested workflows.`,
       );
     return graph;
   }

@@ -56,6 +56,11 @@ export class Journal {
     return [...this.#records.values()].sort((a, b) => a.number - b.number);
   }
 
+  /** In any order. */
+  values(): Iterable<StepRecord> {
+    return this.#records.values();
+  }
+
   get size(): number {
     return this.#records.size;
   }

@@ -1,10 +1,11 @@
 import type { NumberedWorkflowChunk, WorkflowRunStatus } from "@selvedge/protocol";
-import { defaultLogger } from "../logger.ts";
+import { defaultLogger, type Logger } from "../logger.ts";
 import { RequestContext } from "../request-context/request-context.ts";
 import { EventStream } from "../run/event-stream.ts";
 import { realSystem, type System } from "../system.ts";
 import { imageOf } from "./image-of.ts";
 import { mergedContext } from "./kept-contexts.ts";
+import { droppedQuestions, openQuestions } from "./open-questions.ts";
 import { checkClaims, continued } from "./proceed-writes.ts";
 import { RunActor } from "./run-actor.ts";
 import { alreadyStarted, noRun, stillRunning } from "./run-errors.ts";
@@ -148,7 +149,7 @@ export class MemoryRuns implements WorkflowEngine {
     return this.load(runId);
   }
 
-  async proceed(_: Definition, { runId }: RunImage, asked: Continuation): Promise<Accepted> {
+  async proceed(definition: Definition, { runId }: RunImage, asked: Continuation): Promise<Accepted> {
     const run = this.#find(runId);
     const image = this.#imageOf(run);
     const continuation = asked.again?.(image) ?? asked;
@@ -162,7 +163,10 @@ export class MemoryRuns implements WorkflowEngine {
       return { rest, forget: NOTHING };
     }
     if (requestContext) run.requestContext = mergedContext(run.requestContext, requestContext);
-    if (rewinds) run.rewind();
+    if (rewinds) {
+      run.rewind();
+      void withdrawQuestions(droppedQuestions(definition, image, continuation), loggerOf(definition));
+    }
     this.#over.delete(runId);
     const now = Math.trunc(this.#system(run.definition).now());
     run.image = continued(image, continuation, { now, context: undefined });
@@ -182,7 +186,7 @@ export class MemoryRuns implements WorkflowEngine {
     for (const logged of restEvents(runId, rest, run.image.usage)) run.publish(logged);
     run.image = { ...run.image, status: "canceled" };
     this.#settle(run);
-    await withdrawQuestions(definition, run.image);
+    await withdrawQuestions(openQuestions(definition, run.image, []), loggerOf(definition));
     if (known) await callHooks(definition, run.image, run.requestContext);
   }
 
@@ -274,7 +278,7 @@ export class MemoryRuns implements WorkflowEngine {
       requestContext,
       host,
       system,
-      logger: host?.logger ?? defaultLogger,
+      logger: loggerOf(definition),
       limits: DEFAULT_WORKFLOW_LIMITS,
       disableScorers: options.disableScorers ?? false,
       firstSeq: image.firstSeq,
@@ -301,7 +305,7 @@ export class MemoryRuns implements WorkflowEngine {
       run.cancelTimer = system.setTimer(wait, () => this.#carryOut(run, run.perStep, false, 0));
       return;
     }
-    if (rest.status === "canceled") await withdrawQuestions(definition, run.image);
+    if (rest.dueAt !== undefined) await withdrawQuestions(actor.openQuestions(), loggerOf(definition));
     const { onFinish, onError } = definition.options;
     if (onFinish || onError) await callHooks(definition, run.image, requestContext);
     this.#settle(run);
@@ -319,6 +323,10 @@ export class MemoryRuns implements WorkflowEngine {
     this.#over.delete(oldest);
     this.#runs.delete(oldest);
   }
+}
+
+function loggerOf({ host }: Definition): Logger {
+  return host?.logger ?? defaultLogger;
 }
 
 /** Waiting costs nothing here. */

@@ -1,6 +1,7 @@
 import { AgentError } from "../errors.ts";
 import type { Write } from "../storage/storage.ts";
 import { insert, remove, requireRow, update } from "../storage/writes.ts";
+import type { Path } from "./path.ts";
 import { notSuspended } from "./run-errors.ts";
 import { isEnd, type RunImage } from "./run-image.ts";
 import { toStepRow } from "./run-rows.ts";
@@ -111,8 +112,8 @@ function takeWrites(image: RunImage, continuation: Continuation, taking: Taking)
           remove(WORKFLOW_ONCE, { run_id, path: { in: drop } }),
         ]
       : []),
-    // Old events refer to results that no longer count.
-    ...(rewinds ? [remove(WORKFLOW_EVENTS, { run_id })] : []),
+    // Old events refer to results that no longer count. Those that do are kept without them.
+    ...(rewinds ? [remove(WORKFLOW_EVENTS, { run_id }), ...keptRows(image, drop)] : []),
     ...claims(image, continuation),
     ...Object.entries(state).map(([key, value]) =>
       insert(
@@ -122,6 +123,12 @@ function takeWrites(image: RunImage, continuation: Continuation, taking: Taking)
       ),
     ),
   ];
+}
+
+function keptRows({ runId, records }: RunImage, drop: readonly Path[]): Write[] {
+  const dropped = new Set(drop);
+  const kept = records.filter(({ path }) => !dropped.has(path));
+  return kept.map((record) => insert(WORKFLOW_STEPS, toStepRow(runId, record), "update"));
 }
 
 function mailWrites(image: RunImage, continuation: Continuation, { id }: Taking): Write[] {

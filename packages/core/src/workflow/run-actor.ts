@@ -11,17 +11,19 @@ import { Driver, type Work } from "./driver.ts";
 import { type Execution, executeStep, type StepWork } from "./execute-step.ts";
 import type { GraphScope } from "./graph.ts";
 import { Journal, type StepRecord } from "./journal.ts";
+import { type OpenQuestion, openQuestions } from "./open-questions.ts";
 import type { Path } from "./path.ts";
 import type { Ref, Value } from "./ref.ts";
 import { RunCommitBuilder } from "./run-commit.ts";
 import * as events from "./run-events.ts";
 import { callHooks } from "./run-hooks.ts";
+import { isEnd } from "./run-image.ts";
 import type { OnceRecord, Rest, RunMail, RunPort } from "./run-port.ts";
 import { runScorers } from "./run-scorers.ts";
-import type { Step } from "./step.ts";
+import { type Step, WITHDRAW } from "./step.ts";
 import { stepContext } from "./step-context.ts";
 import { encodeValue } from "./value-codec.ts";
-import { withdrawQuestion } from "./withdraw-questions.ts";
+import { withdrawQuestions } from "./withdraw-questions.ts";
 import type { WorkflowHost } from "./workflow-host.ts";
 import type { WorkflowLimits } from "./workflow-limits.ts";
 
@@ -128,6 +130,15 @@ export class RunActor {
 
   get abortSignal(): AbortSignal {
     return this.#abort.signal;
+  }
+
+  /** What steps of the run asked elsewhere, if they wait or are in progress. */
+  openQuestions(): OpenQuestion[] {
+    return openQuestions(
+      this.run,
+      { ...this.run, records: this.journal.values() },
+      this.#driver.isAtRest ? this.#driver.active : [],
+    );
   }
 
   /** The run's state, as an object of the caller's. */
@@ -302,9 +313,9 @@ export class RunActor {
     const { path } = work;
     if (this.#isOver || this.abortSignal.aborted) {
       // It asked a person just when the run was canceled.
-      if (outcome.kind === "suspend" && this.#isCanceled) {
+      if (outcome.kind === "suspend" && this.#isCanceled && step[WITHDRAW]) {
         const question = { idempotencyKey: this.callId(path), suspendData: outcome.payload, attempt };
-        void withdrawQuestion(() => step, question, this.run.logger);
+        void withdrawQuestions([{ step, question }], this.run.logger);
       }
       return;
     }
@@ -503,8 +514,8 @@ export class RunActor {
   }
 
   #record(record: StepRecord): void {
+    this.#next.record(record, this.journal.get(record.path) === undefined);
     this.journal.set(record);
-    this.#next.records.set(record.path, record);
   }
 
   #setState(changes: ReadonlyMap<string, unknown>): void {
@@ -525,12 +536,16 @@ export class RunActor {
     const state = this.#driver.state;
     const { runId } = this.run;
     const failed = state.status === "failed" ? this.journal.get(state.path) : undefined;
+    const status = failed?.tripwire ? "tripwire" : state.status;
+    // It stays due until what it asked elsewhere has ended, too.
+    const isAsking = isEnd(status) && this.openQuestions().length > 0;
     const rest: Rest = {
-      status: failed?.tripwire ? "tripwire" : state.status,
+      status,
       ...(state.status === "success" && { result: state.result }),
       ...(state.status === "failed" && { error: state.error }),
       ...(failed?.tripwire && { tripwire: failed.tripwire }),
       ...(state.status === "waiting" && { dueAt: state.dueAt }),
+      ...(isAsking && { dueAt: Math.trunc(this.run.system.now()) }),
       chunks: [],
     };
     return { ...rest, chunks: events.restEvents(runId, rest, this.usage) };

@@ -7,7 +7,9 @@ import type { Step } from "./step.ts";
 
 /** Collects what goes with the next commit of a run, and what begins when it is stored. */
 export class RunCommitBuilder {
-  readonly records: Map<Path, StepRecord> = new Map();
+  readonly #records: Map<Path, StepRecord> = new Map();
+  /** Paths that the store has nothing about. */
+  readonly #added: Set<Path> = new Set();
   readonly state: Map<string, unknown> = new Map();
   readonly once: OnceRecord[] = [];
   readonly forgetOnce: Path[] = [];
@@ -18,9 +20,16 @@ export class RunCommitBuilder {
   usage: WorkflowUsage | undefined;
   rest: Rest | undefined;
 
+  /** `isNew`: the journal had nothing about its path. */
+  record(record: StepRecord, isNew: boolean): void {
+    const { path } = record;
+    if (isNew) this.#added.add(path);
+    this.#records.set(path, record);
+  }
+
   get hasWrites(): boolean {
     return (
-      this.records.size > 0 ||
+      this.#records.size > 0 ||
       this.rest !== undefined ||
       this.once.length > 0 ||
       this.mail.length > 0 ||
@@ -35,6 +44,10 @@ export class RunCommitBuilder {
 
   toCommit(): RunCommit {
     const { state, once, forgetOnce, mail, chunks, usage, rest } = this;
-    return { records: [...this.records.values()], state, once, forgetOnce, mail, chunks, usage, rest };
+    const records: StepRecord[] = [];
+    const results: StepRecord[] = [];
+    for (const record of this.#records.values())
+      (record.status === "success" && this.#added.has(record.path) ? results : records).push(record);
+    return { records, results, state, once, forgetOnce, mail, chunks, usage, rest };
   }
 }

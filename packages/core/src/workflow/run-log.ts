@@ -1,25 +1,19 @@
 import type { JSONValue, WorkflowChunk } from "@selvedge/protocol";
-import type { EventPiece, Numbered } from "../actor/log/event-piece.ts";
+import { type EventPiece, type Numbered, PIECES_AT_ONCE } from "../actor/log/event-piece.ts";
 import type { LogSubject } from "../actor/log/fenced-log.ts";
 import { NotTaken } from "../actor/log/fenced-log.ts";
 import type { ReadLog } from "../actor/log/log-reader.ts";
 import { Tail } from "../actor/log/tail.ts";
 import { AgentError } from "../errors.ts";
 import { toJson } from "../json.ts";
-import type { Storage, Write } from "../storage/storage.ts";
+import type { Row, Storage, Write } from "../storage/storage.ts";
 import { insert, requireRow, update } from "../storage/writes.ts";
 import type { System } from "../system.ts";
 import { pathsOf, type Ref, resolveRef } from "./ref.ts";
 import type { LoggedChunk } from "./run-port.ts";
-import { outputsOf } from "./run-rows.ts";
+import { type FoundOutput, loggedSteps, outputsOf } from "./run-rows.ts";
 import { decodeValue, encodeValue, fromCell } from "./value-codec.ts";
-import {
-  WORKFLOW_EVENTS,
-  type WorkflowEventRow,
-  WORKFLOW_RUNS,
-  WORKFLOW_STEPS,
-  type WorkflowStepRow,
-} from "./workflow-tables.ts";
+import { WORKFLOW_EVENTS, type WorkflowEventRow, WORKFLOW_RUNS, WORKFLOW_STEPS } from "./workflow-tables.ts";
 
 /** An event in its row. Values that the journal has are references. */
 interface StoredChunk {
@@ -84,7 +78,7 @@ export class RunLog implements ReadLog<WorkflowChunk> {
       },
       take: (taking) => taking,
       notTaken: () => new NotTaken(),
-      insertEvents: (first, chunks, { now }) => this.insertEvents(first, chunks, now),
+      insertEvents: (first, chunks, { now, row }) => this.insertEvents(first, chunks, now, row),
       restAfter: () => requireRow(WORKFLOW_RUNS, { run_id: runId }),
       toBroadcast,
       superseded: () =>
@@ -92,13 +86,14 @@ export class RunLog implements ReadLog<WorkflowChunk> {
     };
   }
 
-  insertEvents(first: number, chunks: readonly WorkflowChunk[], now: number): Write {
+  insertEvents(first: number, chunks: readonly WorkflowChunk[], now: number, more?: Row): Write {
     return insert(WORKFLOW_EVENTS, {
       run_id: this.runId,
       first,
       last: first + chunks.length - 1,
       chunks: chunks.map((chunk) => this.#toStored(chunk)),
       created_at: Math.trunc(now),
+      ...more,
     });
   }
 
@@ -138,7 +133,7 @@ export async function toPieces(
   const refs = rows.flatMap(({ chunks }) =>
     (chunks as StoredChunk[]).flatMap((chunk) => Object.values(chunk.refs ?? {})),
   );
-  const { resolve, firstSeq } = refs.length > 0 ? await resolver(storage, runId, refs) : NO_REFS;
+  const { resolve, firstSeq } = refs.length > 0 ? await resolver({ storage, runId }, rows, refs) : NO_REFS;
   if (rows.some(({ first }) => first < firstSeq)) return undefined;
   return rows.map(({ first, chunks }) => ({
     first,
@@ -161,19 +156,47 @@ interface Resolver {
 
 const NO_REFS: Resolver = { resolve: () => undefined, firstSeq: 0 };
 
-async function resolver(storage: Storage, runId: string, refs: readonly Ref[]): Promise<Resolver> {
-  const rows = new Map<string, Pick<WorkflowStepRow, "path" | "output" | "output_ref">>();
-  let wanted = new Set(refs.flatMap(pathsOf));
-  // The output of a nested workflow is that of its last step.
-  while (wanted.size > 0) {
-    const found = await storage.select({
-      table: WORKFLOW_STEPS,
-      where: { run_id: runId, path: { in: [...wanted] } },
-      columns: ["path", "output", "output_ref"],
-    });
-    for (const row of found) rows.set(row.path, row);
-    const next = found.flatMap((row) => (row.output_ref === null ? [] : pathsOf(row.output_ref as Ref)));
-    wanted = new Set(next.filter((path) => !rows.has(path)));
+async function resolver(
+  { storage, runId }: Pick<RunLog, "storage" | "runId">,
+  rows: readonly WorkflowEventRow[],
+  refs: readonly Ref[],
+): Promise<Resolver> {
+  const known = new Map<string, FoundOutput>();
+  let wanted = new Set<string>();
+  const want = (ref: Ref): void => {
+    for (const path of pathsOf(ref)) if (!known.has(path)) wanted.add(path);
+  };
+  const add = (found: readonly FoundOutput[]): void => {
+    for (const step of found) known.set(step.path, step);
+    wanted = new Set([...wanted].filter((path) => !known.has(path)));
+    // The output of a nested workflow is that of its last step.
+    for (const { output_ref: ref } of found) if (ref !== null && ref !== undefined) want(ref as Ref);
+  };
+  for (const ref of refs) want(ref);
+  add(loggedSteps(rows));
+  // Most events are about something recent. A list may go back to the first row.
+  let before = rows[0]!.first;
+  for (let limit = PIECES_AT_ONCE, isMore = true; wanted.size > 0 && isMore; limit *= 4) {
+    const [steps, older] = await storage.selectAll([
+      {
+        table: WORKFLOW_STEPS,
+        where: { run_id: runId, path: { in: [...wanted] } },
+        columns: ["path", "output", "output_ref"],
+      },
+      {
+        table: WORKFLOW_EVENTS,
+        where: { run_id: runId, first: { lt: before } },
+        columns: ["first", "records"],
+        orderBy: [{ column: "first", direction: "desc" as const }],
+        limit,
+      },
+    ]);
+    add(steps as FoundOutput[]);
+    const page = older as Pick<WorkflowEventRow, "first" | "records">[];
+    add(loggedSteps(page));
+    // Either may name more that is wanted.
+    isMore = page.length > 0 || steps.length > 0;
+    before = page.at(-1)?.first ?? 0;
   }
   // Last, so that it tells whether the values are still those of these events.
   const [run] = await storage.select({
@@ -183,6 +206,6 @@ async function resolver(storage: Storage, runId: string, refs: readonly Ref[]): 
     limit: 1,
   });
   const input = fromCell(run?.input ?? null);
-  const outputAt = outputsOf([...rows.values()], input);
+  const outputAt = outputsOf([...known.values()], input);
   return { resolve: (ref) => resolveRef(ref, input, outputAt), firstSeq: run?.first_seq ?? 0 };
 }

@@ -31,7 +31,10 @@ export interface LoggedChunk {
 
 /** What is stored together. */
 export interface RunCommit {
+  /** What changed in the journal. */
   records: readonly StepRecord[];
+  /** Results that the journal did not have in any form. */
+  results: readonly StepRecord[];
   /** Keys of the state; `undefined` removes one. */
   state: ReadonlyMap<string, unknown>;
   once: readonly OnceRecord[];

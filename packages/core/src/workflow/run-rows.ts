@@ -6,6 +6,8 @@ import type { RunImage, RunOptions } from "./run-image.ts";
 import type { OnceRecord } from "./run-port.ts";
 import { decodeValue, encodeValue, fromCell, toCell } from "./value-codec.ts";
 import {
+  WORKFLOW_EVENTS,
+  type WorkflowEventRow,
   WORKFLOW_GRAPHS,
   WORKFLOW_ONCE,
   WORKFLOW_RUNS,
@@ -37,11 +39,15 @@ function inputColumns(input: Value | undefined): ReturnType<typeof valueColumns>
 
 /** A record as its row. Columns without a value are left out: they stay as they are. */
 export function toStepRow(runId: string, record: StepRecord): Partial<WorkflowStepRow> {
+  return { run_id: runId, ...toLoggedRow(record) };
+}
+
+/** A record as a row of the log has it. */
+export function toLoggedRow(record: StepRecord): Partial<WorkflowStepRow> {
   const { path, number, status, attempt, error, tripwire, suspend, resume, labels, metadata } = record;
   const input = inputColumns(record.input);
   const output = valueColumns(record.output, "output", path);
   const row: Partial<WorkflowStepRow> = {
-    run_id: runId,
     path,
     number,
     status,
@@ -66,33 +72,44 @@ export function toStepRow(runId: string, record: StepRecord): Partial<WorkflowSt
   return row;
 }
 
+/** A record from the store. What has no value is `null` in the journal and missing in the log. */
+export type FoundStep = Pick<WorkflowStepRow, "path" | "number" | "status" | "attempt" | "started_at"> &
+  Partial<WorkflowStepRow>;
+export type FoundOutput = Pick<FoundStep, "path" | "output" | "output_ref">;
+
+/** The records in rows of the log. */
+export function loggedSteps(rows: readonly Pick<WorkflowEventRow, "records">[]): FoundStep[] {
+  return rows.flatMap(({ records }) => (records as FoundStep[] | null) ?? []);
+}
+
 /** Outputs by path, references resolved. */
-export function outputsOf(
-  rows: readonly Pick<WorkflowStepRow, "path" | "output" | "output_ref">[],
-  input: unknown,
-): (path: string) => unknown {
+export function outputsOf(rows: readonly FoundOutput[], input: unknown): (path: string) => unknown {
   const byPath = new Map(rows.map((row) => [row.path, row]));
   const known = new Map<string, unknown>();
   const outputAt = (path: string): unknown => {
     if (known.has(path)) return known.get(path);
-    const { output, output_ref: ref } = byPath.get(path) ?? { output: null, output_ref: null };
-    const value = ref === null ? fromCell(output) : resolveRef(ref as Ref, input, outputAt);
+    const found = byPath.get(path);
+    const ref = found?.output_ref;
+    const value = has(ref) ? resolveRef(ref as Ref, input, outputAt) : fromCell(found?.output ?? null);
     known.set(path, value);
     return value;
   };
   return outputAt;
 }
 
-export function toRecords(rows: readonly WorkflowStepRow[], input: unknown): StepRecord[] {
-  const outputAt = outputsOf(rows, input);
+export function toRecords(
+  rows: readonly FoundStep[],
+  input: unknown,
+  outputAt: (path: string) => unknown = outputsOf(rows, input),
+): StepRecord[] {
   return rows.map((row) => toRecord(row, input, outputAt)).sort((a, b) => a.number - b.number);
 }
 
 /** Written for speed: a long run has thousands of them, and most columns are empty. */
-function toRecord(row: WorkflowStepRow, input: unknown, outputAt: (path: string) => unknown): StepRecord {
+function toRecord(row: FoundStep, input: unknown, outputAt: (path: string) => unknown): StepRecord {
   const { path, number, status, attempt } = row;
   const inputRef = (row.input_ref ?? undefined) as Ref | undefined;
-  const data = inputRef === undefined ? fromCell(row.input) : resolveRef(inputRef, input, outputAt);
+  const data = inputRef === undefined ? fromCell(row.input ?? null) : resolveRef(inputRef, input, outputAt);
   const record: StepRecord = {
     path,
     number,
@@ -104,18 +121,22 @@ function toRecord(row: WorkflowStepRow, input: unknown, outputAt: (path: string)
     endedAt: row.ended_at ?? undefined,
   };
   if (status === "success")
-    record.output = { data: outputAt(path), ref: (row.output_ref as Ref | null) ?? path };
-  if (row.bailed !== null) record.bailed = true;
-  if (row.error !== null) record.error = decodeValue(row.error);
-  if (row.tripwire !== null) record.tripwire = decodeValue(row.tripwire) as WorkflowTripwire;
-  if (row.suspend !== null) record.suspend = { payload: fromCell(row.suspend) };
-  if (row.resume !== null) record.resume = { payload: fromCell(row.resume) };
-  if (row.labels !== null) record.labels = row.labels as string[];
-  if (row.metadata !== null) record.metadata = decodeValue(row.metadata) as Record<string, unknown>;
-  if (row.suspended_at !== null) record.suspendedAt = row.suspended_at;
-  if (row.resumed_at !== null) record.resumedAt = row.resumed_at;
-  if (row.due_at !== null) record.dueAt = row.due_at;
+    record.output = { data: outputAt(path), ref: (row.output_ref as Ref | null | undefined) ?? path };
+  if (has(row.bailed)) record.bailed = true;
+  if (has(row.error)) record.error = decodeValue(row.error);
+  if (has(row.tripwire)) record.tripwire = decodeValue(row.tripwire) as WorkflowTripwire;
+  if (has(row.suspend)) record.suspend = { payload: fromCell(row.suspend) };
+  if (has(row.resume)) record.resume = { payload: fromCell(row.resume) };
+  if (has(row.labels)) record.labels = row.labels as string[];
+  if (has(row.metadata)) record.metadata = decodeValue(row.metadata) as Record<string, unknown>;
+  if (has(row.suspended_at)) record.suspendedAt = row.suspended_at!;
+  if (has(row.resumed_at)) record.resumedAt = row.resumed_at!;
+  if (has(row.due_at)) record.dueAt = row.due_at!;
   return record;
+}
+
+function has(cell: unknown): boolean {
+  return cell !== null && cell !== undefined;
 }
 
 /** A run with its row. */
@@ -127,16 +148,19 @@ export interface StoredRun {
 /** Reads a run, in one round trip. */
 export async function readRun(storage: Storage, runId: string): Promise<StoredRun | undefined> {
   const where = { run_id: runId };
-  const [[row], steps, state, once] = await storage.selectAll([
+  const [[row], log, journal, state, once] = await storage.selectAll([
     { table: WORKFLOW_RUNS, where, limit: 1 },
+    // A time travel moves what it keeps from the log into the journal, so the log comes first.
+    { table: WORKFLOW_EVENTS, where: { run_id: runId, records: { ne: null } }, columns: ["records"] },
     { table: WORKFLOW_STEPS, where },
     { table: WORKFLOW_STATE, where },
     { table: WORKFLOW_ONCE, where },
   ]);
   if (!row) return undefined;
   const input = fromCell(row.input);
-  const records = toRecords(steps, input);
+  const steps = merged(loggedSteps(log as Pick<WorkflowEventRow, "records">[]), journal);
   const outputAt = outputsOf(steps, input);
+  const records = toRecords(steps, input, outputAt);
   const result =
     row.status !== "success"
       ? undefined
@@ -176,6 +200,14 @@ export async function readRun(storage: Storage, runId: string): Promise<StoredRu
       updatedAt: row.updated_at,
     },
   };
+}
+
+/** A time travel at the same moment may have left a record in both: that of the journal counts. */
+function merged(log: readonly FoundStep[], journal: readonly FoundStep[]): readonly FoundStep[] {
+  if (log.length === 0) return journal;
+  if (journal.length === 0) return log;
+  const paths = new Set(journal.map(({ path }) => path));
+  return [...log.filter(({ path }) => !paths.has(path)), ...journal];
 }
 
 /** The graph that a run was started with. */

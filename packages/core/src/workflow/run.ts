@@ -10,7 +10,6 @@ import { ChunkStream } from "../stream/chunk-stream.ts";
 import type { ResumeOf } from "./chaining.ts";
 import { checkOptions } from "./check-arguments.ts";
 import { findSuspended } from "./find-suspended.ts";
-import type { StepRecord } from "./journal.ts";
 import { parsePath } from "./path.ts";
 import { alreadyStarted, canceledBefore, noRun } from "./run-errors.ts";
 import { callOnStart } from "./run-hooks.ts";
@@ -249,7 +248,7 @@ export class Run<Input = any, Output = any, State = any> {
       throw noRun(this.runId);
     if (image?.options.neverStarted) throw canceledBefore(this.runId);
     if (!image) {
-      const plan = this.#planTravel([], options);
+      const plan = this.#planTravel(undefined, options);
       const context = requestContext ?? new RequestContext();
       const given = plan.isFirst ? inputData : (options.context as { input?: unknown } | undefined)?.input;
       const initial = await workflow.checkInitialState(options.initialState);
@@ -262,7 +261,7 @@ export class Run<Input = any, Output = any, State = any> {
     const state =
       options.initialState === undefined ? {} : await workflow.checkInitialState(options.initialState);
     const rewind = (seen: RunImage): Continuation => {
-      const { records, keep } = this.#planTravel(seen.records, options);
+      const { records, keep } = this.#planTravel(seen, options);
       if (seen.isOwned || seen.status === "running" || seen.status === "waiting")
         throw new AgentError(
           "conflict",
@@ -276,8 +275,8 @@ export class Run<Input = any, Output = any, State = any> {
     return this.#proceed(image, rewind(image), options);
   }
 
-  #planTravel(records: readonly StepRecord[], options: TimeTravelOptions): TimeTravelPlan {
-    const plan = planTimeTravel(this.#workflow.rules, records, options, this.#workflow.now());
+  #planTravel(image: RunImage | undefined, options: TimeTravelOptions): TimeTravelPlan {
+    const plan = planTimeTravel(this.#workflow, image, options, this.#workflow.now());
     for (const { path, input, output } of plan.records)
       encodeValue([input?.data, output?.data], `context of step "${path}"`);
     return plan;

@@ -19,7 +19,10 @@ export const STEP_END: unique symbol = Symbol.for("selvedge.workflow.step-end");
 /** In the parameters of a step: the number of the run's first event, which is another one after each time travel. */
 export const LIFE: unique symbol = Symbol.for("selvedge.workflow.life");
 
-/** Of a step that suspended with a question of something else, such as an agent: the run was canceled, so it ends that. */
+/**
+ * Of a step that asks something else, such as an agent: the run is over, so it ends that. Returns whether there was
+ * something to end.
+ */
 export const WITHDRAW: unique symbol = Symbol.for("selvedge.workflow.withdraw");
 
 /** Identifies what a suspended step waits for. */
@@ -27,8 +30,10 @@ export interface Question {
   idempotencyKey: string;
   /** What `suspend()` was given. */
   suspendData: unknown;
-  /** How often the step was tried. */
+  /** How often the step was tried, at most. */
   attempt: number;
+  /** Which execution of the run asked, if `suspendData` does not tell. */
+  life?: number;
 }
 
 export interface SuspendOptions {
@@ -115,7 +120,7 @@ export interface Step<
   /** What it was made from, if it is not a plain step. */
   readonly component?: "WORKFLOW" | "AGENT" | "TOOL" | "PROCESSOR" | undefined;
   execute(params: any): unknown;
-  readonly [WITHDRAW]?: ((question: Question) => Promise<void>) | undefined;
+  readonly [WITHDRAW]?: ((question: Question) => Promise<boolean>) | undefined;
 }
 
 /** A step as far as types are concerned. */

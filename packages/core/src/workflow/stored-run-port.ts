@@ -2,10 +2,11 @@ import type { WorkflowChunk } from "@selvedge/protocol";
 import { FencedLog, type Lease } from "../actor/log/fenced-log.ts";
 import type { Row, Write } from "../storage/storage.ts";
 import { insert, remove, requireNone, update } from "../storage/writes.ts";
+import type { StepRecord } from "./journal.ts";
 import { isEnd } from "./run-image.ts";
 import type { RunLog } from "./run-log.ts";
 import type { LoggedChunk, Rest, RunCommit, RunMail, RunPort } from "./run-port.ts";
-import { toRecords, toStepRow, valueColumns } from "./run-rows.ts";
+import { toLoggedRow, toRecords, toStepRow, valueColumns } from "./run-rows.ts";
 import { encodeValue, toCell } from "./value-codec.ts";
 import {
   WORKFLOW_MAIL,
@@ -48,26 +49,35 @@ export class StoredRunPort implements RunPort {
   async commit(commit: RunCommit): Promise<boolean> {
     const { runId, system } = this.#log;
     const { rest } = commit;
-    const writes = this.#writes(commit);
+    // Results are stored with their events, in one row. Without events there is none.
+    const hasEvents = commit.chunks.length > 0;
+    const records = hasEvents ? commit.results.map(toLoggedRow) : [];
+    const writes = this.#writes(commit, hasEvents ? commit.records : [...commit.records, ...commit.results]);
+    const hasRecords = commit.records.length + commit.results.length > 0;
     const run: Row = {
       ...(commit.usage && { usage: { ...commit.usage } }),
-      ...(this.#isRetried && commit.records.length > 0 && { attempts: 0 }),
+      ...(this.#isRetried && hasRecords && { attempts: 0 }),
     };
     const chunks = commit.chunks.map((logged) => this.#log.logged(logged));
-    const changes = { chunks, ...(Object.keys(run).length > 0 && { run }) };
+    const changes = {
+      chunks,
+      ...(Object.keys(run).length > 0 && { run }),
+      ...(records.length > 0 && { row: { records } as Row }),
+    };
     const checked = [...writes, requireNone(WORKFLOW_MAIL, { run_id: runId })];
     const explain = (index: number): unknown => (index === writes.length ? new MailWaiting() : undefined);
     try {
       if (rest) {
         const now = Math.trunc(system.now());
         await this.#fenced.commit(checked, {
+          ...changes,
           run: { ...run, ...restColumns(rest, now), updated_at: now },
           chunks: [...chunks, ...rest.chunks.map((logged) => this.#log.logged(logged))],
           last: (next_seq) => [update(WORKFLOW_RUNS, { where: { run_id: runId }, set: { next_seq } })],
           explain,
         });
       } else await this.#fenced.commit(checked, { ...changes, explain });
-      this.#isRetried &&= commit.records.length === 0;
+      this.#isRetried &&= !hasRecords;
       return true;
     } catch (error) {
       if (!(error instanceof MailWaiting)) throw error;
@@ -76,7 +86,7 @@ export class StoredRunPort implements RunPort {
     }
   }
 
-  #writes({ records, state, once, forgetOnce, mail }: RunCommit): Write[] {
+  #writes({ state, once, forgetOnce, mail }: RunCommit, records: readonly StepRecord[]): Write[] {
     const { runId } = this.#log;
     const writes = records.map((record) => insert(WORKFLOW_STEPS, toStepRow(runId, record), "update"));
     for (const [key, value] of state)

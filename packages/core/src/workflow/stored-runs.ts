@@ -7,9 +7,10 @@ import type { Logger } from "../logger.ts";
 import type { RequestContext } from "../request-context/request-context.ts";
 import { DEFAULT_RETENTION } from "../storage/prune.ts";
 import type { Storage } from "../storage/storage.ts";
+import { update } from "../storage/writes.ts";
 import { sleep, type System } from "../system.ts";
 import { cancelRun } from "./cancel-run.ts";
-import { CarriedRuns } from "./carried-runs.ts";
+import { CarriedRuns, RETRY_MS } from "./carried-runs.ts";
 import { deleteWrites } from "./delete-runs.ts";
 import { DueRuns } from "./due-runs.ts";
 import { findAbandonedRuns } from "./find-abandoned-runs.ts";
@@ -19,10 +20,11 @@ import { KnownStatuses } from "./known-statuses.ts";
 import { listRuns } from "./list-runs.ts";
 import { checkClaims, proceedWrites } from "./proceed-writes.ts";
 import { RestWaiters } from "./rest-waiters.ts";
+import { droppedQuestions } from "./open-questions.ts";
 import { NOTHING_YET } from "./run-actor.ts";
 import { alreadyStarted, noRun, stillRunning } from "./run-errors.ts";
 import { workflowStart } from "./run-events.ts";
-import type { RunImage } from "./run-image.ts";
+import { isEnd, type RunImage } from "./run-image.ts";
 import { RunLogs } from "./run-logs.ts";
 import { RunNews } from "./run-news.ts";
 import type { RunParts } from "./run-parts.ts";
@@ -31,7 +33,8 @@ import { RunReader } from "./run-reader.ts";
 import { readRun } from "./run-rows.ts";
 import { startWrites } from "./start-writes.ts";
 import { storedContext } from "./stored-context.ts";
-import { RETRY_MS, TakeUp } from "./take-up.ts";
+import { TakeUp } from "./take-up.ts";
+import { withdrawQuestions } from "./withdraw-questions.ts";
 import { WORKFLOW_DOMAIN } from "./workflow-domain.ts";
 import type {
   Accepted,
@@ -209,7 +212,7 @@ export class StoredRuns implements WorkflowEngine {
 
   async proceed(definition: Definition, image: RunImage, asked: Continuation): Promise<Accepted> {
     await this.#open();
-    const { storage, system, owner, contexts, statuses, waiters, logs } = this.#parts;
+    const { storage, system, owner, contexts, statuses, waiters, logs, logger } = this.#parts;
     const { runId } = image;
     let continuation = asked;
     for (let seen = image, attempt = 0; ; attempt++) {
@@ -241,7 +244,10 @@ export class StoredRuns implements WorkflowEngine {
       }
       if (context) contexts.keep(runId, context);
       statuses.replace(runId, before, "running");
-      if (continuation.rewinds) logs.refresh(runId);
+      if (continuation.rewinds) {
+        logs.refresh(runId);
+        void withdrawQuestions(droppedQuestions(definition, seen, continuation), logger);
+      }
       const accepted = waiters.expect(runId);
       if (isHere) this.#takeUp.continueTaken(definition, plan.next);
       else this.#runs.mailMayHaveCome(runId);
@@ -255,18 +261,23 @@ export class StoredRuns implements WorkflowEngine {
     this.#runs.mailMayHaveCome(address.runId);
   }
 
-  async wake(_definition: Definition, runId: string, given?: RequestContext): Promise<void> {
+  async wake(definition: Definition, runId: string, given?: RequestContext): Promise<void> {
     await this.#open();
-    if (given && !this.#runs.has(runId)) await this.#giveContext(runId, given);
+    if (given && !this.#runs.has(runId)) await this.#giveContext(definition, runId, given);
     await this.#takeUp.look(runId);
   }
 
   /** Whether its process died may show only later, so the context is kept for any run that is not at rest. */
-  async #giveContext(runId: string, given: RequestContext): Promise<void> {
-    const { storage, contexts } = this.#parts;
+  async #giveContext({ host }: Definition, runId: string, given: RequestContext): Promise<void> {
+    const { storage, contexts, system } = this.#parts;
     const stored = await readRun(storage, runId);
-    if (!stored || (stored.row.owner === null && stored.row.due_at === null)) return;
-    contexts.keep(runId, mergedContext(contexts.of(stored.image), given));
+    if (!stored || isEnd(stored.row.status)) return;
+    if (stored.row.owner === null && stored.row.due_at === null) return;
+    const merged = mergedContext(contexts.of(stored.image), given);
+    contexts.keep(runId, merged);
+    const where = { run_id: runId, created_at: stored.row.created_at };
+    const keep = update(WORKFLOW_RUNS, { where, set: { context: storedContext(merged, host) } });
+    await storage.commit([keep], { key: runId, id: system.newId() });
   }
 
   async atRest(_definition: Definition, runId: string): Promise<RunImage> {

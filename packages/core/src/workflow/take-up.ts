@@ -1,10 +1,10 @@
 import { Attempts, exhausted, MAX_ATTEMPTS } from "../actor/attempts.ts";
 import { AgentError } from "../errors.ts";
 import { update } from "../storage/writes.ts";
-import type { CarriedRuns, TakenRun } from "./carried-runs.ts";
+import { type CarriedRuns, RETRY_MS, type TakenRun } from "./carried-runs.ts";
 import { endUnowned } from "./end-unowned.ts";
 import { checkPlaces } from "./path.ts";
-import { callHooks } from "./run-hooks.ts";
+import { activeSteps, openQuestions } from "./open-questions.ts";
 import { isEnd, type RunImage } from "./run-image.ts";
 import type { RunParts } from "./run-parts.ts";
 import { readPosition } from "./run-position.ts";
@@ -13,9 +13,6 @@ import { readMail } from "./stored-run-port.ts";
 import type { Definition } from "./workflow-engine.ts";
 import { withdrawQuestions } from "./withdraw-questions.ts";
 import { WORKFLOW_RUNS } from "./workflow-tables.ts";
-
-/** How long a run that the store failed under waits before it is taken up again. */
-export const RETRY_MS = 1_000;
 
 interface Surroundings {
   runs: CarriedRuns;
@@ -67,10 +64,14 @@ export class TakeUp {
   async #take(runId: string): Promise<boolean> {
     const { storage, system, owner, definitions } = this.#parts;
     const stored = await readRun(storage, runId);
-    if (!stored || isEnd(stored.row.status)) return false;
+    if (!stored) return false;
     const { row, image } = stored;
     const definition = definitions.get(row.workflow_id);
     if (!definition) return false;
+    if (isEnd(row.status)) {
+      await this.#endQuestions(definition, stored);
+      return false;
+    }
     const isRetried = row.owner !== null;
     if (row.owner === null) {
       if (row.due_at === null) return false;
@@ -162,13 +163,23 @@ export class TakeUp {
     ends: { status: "failed" | "canceled"; error?: unknown },
   ): Promise<void> {
     try {
-      const image = await endUnowned(this.#parts, stored, ends);
-      if (ends.status === "canceled") await withdrawQuestions(definition, image);
-      await callHooks(definition, image, this.#parts.contexts.of(image));
+      await endUnowned(this.#parts, definition, stored, ends);
     } catch (error) {
       // Another process was faster, or it was canceled: the next search finds it again.
       if (!AgentError.is(error, "conflict")) throw error;
     }
+  }
+
+  /** A run that is over may have asked something elsewhere that has not ended yet. */
+  async #endQuestions(definition: Definition, { row, image }: StoredRun): Promise<void> {
+    if (row.due_at === null) return;
+    const { storage, system, logger } = this.#parts;
+    const { runId } = image;
+    const open = openQuestions(definition, image, activeSteps(definition, image));
+    if (await withdrawQuestions(open, logger)) return this.#around.later(runId, RETRY_MS);
+    const where = { run_id: runId, fence: row.fence, owner: null, due_at: row.due_at };
+    const done = update(WORKFLOW_RUNS, { where, set: { due_at: null } });
+    await storage.commit([done], { key: runId, id: system.newId() });
   }
 
   /** A run that failed its processes repeatedly is tried again after a while. */

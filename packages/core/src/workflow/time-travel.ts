@@ -1,9 +1,12 @@
 import { AgentError, showValue } from "../errors.ts";
 import { nameOf } from "./find-suspended.ts";
-import { type Graph, type GraphScope, idsOf, type Node } from "./graph.ts";
+import { type Graph, idsOf, type Node } from "./graph.ts";
 import type { StepRecord } from "./journal.ts";
+import { questioner } from "./open-questions.ts";
 import { choice, item, memberOf, type Path, segment } from "./path.ts";
+import { isEnd, type RunImage } from "./run-image.ts";
 import type { GivenStepResult, TimeTravelOptions } from "./run-requests.ts";
+import type { Definition } from "./workflow-engine.ts";
 
 /** What a run keeps when it is executed again from a step, and what it is given. */
 export interface TimeTravelPlan {
@@ -20,8 +23,8 @@ export interface TimeTravelPlan {
  * anything changes.
  */
 export function planTimeTravel(
-  rules: GraphScope,
-  stored: readonly StepRecord[],
+  definition: Pick<Definition, "rules" | "host">,
+  stored: Pick<RunImage, "records" | "status"> | undefined,
   options: TimeTravelOptions,
   now: number,
 ): TimeTravelPlan {
@@ -30,7 +33,7 @@ export function planTimeTravel(
   if (nestedStepsContext !== undefined)
     for (const [id, nested] of Object.entries(checkContext("nestedStepsContext", nestedStepsContext)))
       checkContext(`nestedStepsContext.${id}`, nested);
-  return new Planner(rules, stored, options, now).plan();
+  return new Planner(definition, stored, options, now).plan();
 }
 
 /** Results by step id, as programs without types pass them. */
@@ -54,7 +57,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
 type Context = Record<string, GivenStepResult> | undefined;
 
 class Planner {
-  readonly #rules: GraphScope;
+  readonly #definition: Pick<Definition, "rules" | "host">;
+  readonly #isOver: boolean;
   readonly #stored: ReadonlyMap<Path, StepRecord>;
   readonly #options: TimeTravelOptions;
   readonly #now: number;
@@ -64,18 +68,25 @@ class Planner {
   readonly #skips: boolean;
   #number: number;
 
-  constructor(rules: GraphScope, stored: readonly StepRecord[], options: TimeTravelOptions, now: number) {
-    this.#rules = rules;
-    this.#stored = new Map(stored.map((record) => [record.path, record]));
+  constructor(
+    definition: Pick<Definition, "rules" | "host">,
+    stored: Pick<RunImage, "records" | "status"> | undefined,
+    options: TimeTravelOptions,
+    now: number,
+  ) {
+    const { records = [], status } = stored ?? {};
+    this.#definition = definition;
+    this.#isOver = status !== undefined && isEnd(status);
+    this.#stored = new Map(records.map((record) => [record.path, record]));
     this.#options = options;
     this.#now = now;
-    this.#skips = stored.length === 0 && options.inputData !== undefined;
-    this.#number = stored.reduce((most, { number }) => Math.max(most, number), 0);
+    this.#skips = records.length === 0 && options.inputData !== undefined;
+    this.#number = records.reduce((most, { number }) => Math.max(most, number), 0);
   }
 
   plan(): TimeTravelPlan {
     const name = nameOf(this.#options.step);
-    const { graph } = this.#rules;
+    const { graph } = this.#definition.rules;
     const isWhole = graph.places.has(name);
     const isFirst = this.#travel(graph, "", isWhole ? [name] : name.split("."), this.#options.context);
     return { records: this.#records, keep: this.#keep, isFirst };
@@ -206,7 +217,7 @@ class Planner {
     for (const { path } of own) this.#keep.add(path);
   }
 
-  /** The other members of the block keep what they have; one that has nothing is executed. */
+  /** The other members of the block keep what they have; those that failed or have nothing are executed. */
   #keepSiblings(
     node: Extract<Node, { kind: "parallel" }>,
     id: string,
@@ -219,7 +230,7 @@ class Planner {
       if (given) this.#give(prefix + segment(member.id), given);
       // The input of the block.
       else if (this.#skips) this.#aim(prefix + segment(member.id));
-      else this.#keepTree(prefix + segment(member.id));
+      else this.#keepBeside(prefix + segment(member.id));
     }
   }
 
@@ -233,13 +244,23 @@ class Planner {
         if (other !== id) {
           const given = context?.[other];
           if (given) this.#give(prefix + segment(other), given);
-          else this.#keepTree(prefix + segment(other));
+          else this.#keepBeside(prefix + segment(other));
         }
   }
 
-  #keepTree(path: Path): void {
-    for (const own of this.#stored.keys())
-      if (own === path || own.startsWith(`${path}/`)) this.#keep.add(own);
+  /** Keeps what a member beside the target has, except failures, which would end the run before the target is executed. */
+  #keepBeside(path: Path): void {
+    this.#keepTree(path, (record) => !isFailure(record) && !this.#isWithdrawn(record));
+  }
+
+  /** Whether a step waits for something that ended with the run. */
+  #isWithdrawn({ path, status }: StepRecord): boolean {
+    return this.#isOver && status === "suspended" && questioner(this.#definition, path) !== undefined;
+  }
+
+  #keepTree(path: Path, isKept: (record: StepRecord) => boolean = () => true): void {
+    for (const [own, record] of this.#stored)
+      if ((own === path || own.startsWith(`${path}/`)) && isKept(record)) this.#keep.add(own);
   }
 
   #skip(path: Path): void {
@@ -269,6 +290,11 @@ class Planner {
       endedAt: startedAt,
     });
   }
+}
+
+/** A failure that another execution may not have. What may run once and perhaps did is not executed unless it is named. */
+function isFailure({ status, error }: StepRecord): boolean {
+  return status === "failed" && !AgentError.is(error, "step-outcome-unknown");
 }
 
 function outputOf(given: GivenStepResult): unknown {

@@ -1,35 +1,19 @@
-import { defaultLogger, type Logger } from "../logger.ts";
-import { parsePath } from "./path.ts";
-import type { RunImage } from "./run-image.ts";
-import { type Question, type Step, WITHDRAW } from "./step.ts";
-import { stepAt } from "./step-at.ts";
-import type { Definition } from "./workflow-engine.ts";
+import type { Logger } from "../logger.ts";
+import type { OpenQuestion } from "./open-questions.ts";
+import { WITHDRAW } from "./step.ts";
 
-/** Tells the suspended steps of a canceled run that no answer will come. Never throws: problems are logged. */
-export async function withdrawQuestions(
-  { rules, host }: Pick<Definition, "rules" | "host">,
-  { runId, records }: Pick<RunImage, "runId" | "records">,
-): Promise<void> {
-  const logger = host?.logger ?? defaultLogger;
-  for (const { path, status, suspend, attempt } of records) {
-    if (status !== "suspended") continue;
-    const question = { idempotencyKey: `${runId}/${path}`, suspendData: suspend?.payload, attempt };
-    const find = (): Step | undefined => {
-      const ids = parsePath(path).map(({ id }) => id);
-      return stepAt(rules.graph, ids, host);
-    };
-    await withdrawQuestion(find, question, logger);
-  }
-}
-
-export async function withdrawQuestion(
-  find: () => Step | undefined,
-  question: Question,
-  logger: Logger,
-): Promise<void> {
-  try {
-    await find()?.[WITHDRAW]?.(question);
-  } catch (error) {
-    logger.warn(`"${question.idempotencyKey}" was canceled, but what it waited for was not`, error);
-  }
+/**
+ * Tells those whom the steps of a run asked that no answer will come. Returns whether some may not know yet: then it is
+ * repeated until all do. Never throws: problems are logged.
+ */
+export async function withdrawQuestions(open: readonly OpenQuestion[], logger: Logger): Promise<boolean> {
+  let isOpen = false;
+  for (const { step, question } of open)
+    try {
+      if (await step[WITHDRAW]!(question)) isOpen = true;
+    } catch (error) {
+      isOpen = true;
+      logger.warn(`"${question.idempotencyKey}" is over, but what it waited for could not be ended`, error);
+    }
+  return isOpen;
 }

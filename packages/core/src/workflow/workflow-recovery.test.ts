@@ -102,6 +102,47 @@ describe("a process that dies in the middle of a run", () => {
     },
   );
 
+  it("keeps the durable values of a restart() for the process after the next", async () => {
+    const { system, start } = processes();
+    const seen: unknown[] = [];
+    const build = (process: string) =>
+      createWorkflow({ id: "w", inputSchema: n, outputSchema: n })
+        .then(
+          createStep({
+            id: "slow",
+            inputSchema: n,
+            outputSchema: n,
+            execute: async ({ inputData, requestContext }) => {
+              seen.push([process, requestContext.get("tenant"), requestContext.get("secret")]);
+              if (process !== "third") await new Promise(() => {});
+              return inputData;
+            },
+          }),
+        )
+        .commit();
+    const first = start("first", build("first"));
+    void (await first.mastra.getWorkflow("w").createRun({ runId: "r" })).start({ inputData: { n: 0 } });
+    await system.advance(100);
+    first.kill();
+    await system.advance(LEASE_MS + 2_000);
+    const second = start("second", build("second"));
+    const run = await second.mastra.getWorkflow("w").createRun({ runId: "r" });
+    const requestContext = new RequestContext([
+      ["tenant", "acme"],
+      ["secret", "token"],
+    ]);
+    void run.restart({ requestContext }).catch(() => {});
+    await system.advance(LEASE_MS + 2_000);
+    second.kill();
+    start("third", build("third"));
+    await system.advance(LEASE_MS + 2_000);
+    expect(seen).toEqual([
+      ["first", undefined, undefined],
+      ["second", "acme", "token"],
+      ["third", "acme", undefined],
+    ]);
+  });
+
   it("fails a step that must not run twice, and timeTravel() is the way on", async () => {
     const { system, start } = processes();
     const { calls, build } = interrupted({ idempotent: false });

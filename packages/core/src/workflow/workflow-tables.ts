@@ -95,7 +95,10 @@ export type WorkflowStepRow = {
   due_at: number | null;
 };
 
-/** The journal: one row per execution and per choice. See `StepRecord` and `Path`. */
+/**
+ * The journal: one row per execution and per choice, unless a row of the log has it. That has what is stored once and
+ * never changes: results. Here is what waits, may be claimed, or went through that. See `StepRecord` and `Path`.
+ */
 export const WORKFLOW_STEPS: Table<WorkflowStepRow> = {
   name: "selvedge_workflow_steps",
   columns: {
@@ -167,13 +170,24 @@ export type WorkflowEventRow = {
   first: number;
   last: number;
   chunks: unknown;
+  records: unknown;
   created_at: number;
 };
 
-/** The events of runs. Values that the journal has are references. */
+/**
+ * The log of runs: one row per commit. `records` are the results that the events of the row are about, as rows of the
+ * journal without the run. Values that the journal has are references.
+ */
 export const WORKFLOW_EVENTS: Table<WorkflowEventRow> = {
   name: "selvedge_workflow_events",
-  columns: { run_id: "text", first: "integer", last: "integer", chunks: "json", created_at: "integer" },
+  columns: {
+    run_id: "text",
+    first: "integer",
+    last: "integer",
+    chunks: "json",
+    records: "json",
+    created_at: "integer",
+  },
   key: ["run_id", "first"],
   partition: "run_id",
   indexes: [],

@@ -10,7 +10,7 @@ export function createCompletenessScorer(): MastraScorer {
   return createScorer({
     id: "completeness-scorer",
     name: "Completeness Scorer",
-    description: "The share of the words of the input that the output covers.",
+    description: "The fraction of words from the input that the output covers.",
   })
     .preprocess(({ run }) => {
       const { input, output } = runTexts(run);

@@ -7,7 +7,7 @@ export function createKeywordCoverageScorer(): MastraScorer {
   return createScorer({
     id: "keyword-coverage-scorer",
     name: "Keyword Coverage Scorer",
-    description: "The share of the keywords of the input that the output contains.",
+    description: "The fraction of the input's keywords that the output contains.",
   })
     .preprocess(({ run }) => {
       const { input, output } = runTexts(run);

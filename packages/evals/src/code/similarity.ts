@@ -35,7 +35,7 @@ export function createContentSimilarityScorer({
   return createScorer({
     id: "content-similarity-scorer",
     name: "Content Similarity Scorer",
-    description: "How alike the input and the output are.",
+    description: "How similar the input and the output are.",
   })
     .preprocess(({ run }) => {
       const { input, output } = runTexts(run);

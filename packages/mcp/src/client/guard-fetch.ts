@@ -15,7 +15,7 @@ export function guardFetch(base: URL, inner: FetchLike = fetch): FetchLike {
       if (!(await trusted)) {
         throw new AgentError(
           "not-supported",
-          `MCP server ${base.origin} leads to the private address ${target.origin}. Set allowPrivateAddresses to follow it.`,
+          `MCP server ${base.origin} points to the private address ${target.origin}. Set allowPrivateAddresses to follow it.`,
         );
       }
     }

@@ -38,7 +38,7 @@ export function findInstance(
       "conflict",
       [
         "MCPClient was created several times with the same servers. Each one keeps its own connections open.",
-        "Give each client an id of its own (new MCPClient({ id, servers })), call disconnect() on the first one before",
+        "Give each client its own id (new MCPClient({ id, servers })), call disconnect() on the first one before",
         "you create the next, or create one client and share it.",
       ].join(" "),
     );

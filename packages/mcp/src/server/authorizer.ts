@@ -89,7 +89,7 @@ export class Authorizer {
       return await this.#auth.verifyToken(token);
     } catch (error) {
       if (error instanceof OAuthError) throw error;
-      this.#logger.debug("An access token was refused:", error);
+      this.#logger.debug("An access token was rejected:", error);
       throw new OAuthError(OAuthErrorCode.InvalidToken, "The access token is not valid.");
     }
   }

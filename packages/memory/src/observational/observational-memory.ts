@@ -134,7 +134,7 @@ export class ObservationalMemory {
     };
   }
 
-  /** What each reflection made of the log before it, newest first. */
+  /** The log before and after each reflection, newest first. */
   async generations(thread: OmThread, limit: number = MOST_GENERATIONS): Promise<OmGeneration[]> {
     await this.#engine.domain();
     return viewGenerations(this.#storage(), await this.#address(thread), limit);

@@ -88,11 +88,11 @@ export const APP_ROUTES = {
     response: anyObject(),
   }),
   explorer: system("GET /api/explorer", {
-    summary: "A page to read and try the routes",
+    summary: "A page for reading and trying the routes",
     owner: "public",
   }),
   listWorkers: system("GET /api/workers", {
-    summary: "The processes that carry out runs: when each last showed that it lives, and its runs",
+    summary: "The processes that execute runs, with their last heartbeat and their runs",
     owner: "grant",
     grant: "inspect",
     query: object({ agentId: optional(id()) }),
@@ -109,7 +109,7 @@ export const APP_ROUTES = {
     response: shapes.toolInfo,
   }),
   executeTool: tools("POST /api/tools/:toolId/execute", {
-    summary: "Runs a tool. One that asks for approval needs approved: true and the grant approve-tools",
+    summary: "Runs a tool. A tool that requires approval needs approved: true and the grant approve-tools",
     owner: "grant",
     grant: "tools",
     body: shapes.executeToolBody,

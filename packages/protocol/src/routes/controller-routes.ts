@@ -44,7 +44,7 @@ const sessionInfo = named(
     modeId: id(),
     modelId: text(),
     tags: record(text()),
-    settings: anyObject("Models of helpers, and the last threads that were deleted"),
+    settings: anyObject("Models of subagents, and the threads that were deleted last"),
     version: integer({ minimum: 1 }),
     state: optional(anyObject("With the grant control")),
     rules: optional(rules),
@@ -122,7 +122,7 @@ export const CONTROLLER_ROUTES = {
     }),
   }),
   listControllerModels: route("GET /api/agent-controller/:controllerId/models", {
-    summary: "The models that a session may be switched to",
+    summary: "The models that a session can switch to",
     owner: "app",
     response: openObject({
       models: list(
@@ -138,7 +138,7 @@ export const CONTROLLER_ROUTES = {
     }),
   }),
   listSessions: route("GET /api/agent-controller/:controllerId/sessions", {
-    summary: "The caller's sessions, the newest first",
+    summary: "The caller's sessions, newest first",
     owner: "resource",
     query: object({
       resourceId: optional(shapes.resourceId),
@@ -147,7 +147,7 @@ export const CONTROLLER_ROUTES = {
     response: openObject({ sessions: list(sessionInfo) }),
   }),
   createSession: route("POST /api/agent-controller/:controllerId/sessions", {
-    summary: "Opens a session, and makes it where there is none. Without an id it is the resource's own",
+    summary: "Opens a session, or creates it. Without an id, it is the resource's default session",
     owner: "resource",
     body: object({
       id: optional(id()),
@@ -175,7 +175,7 @@ export const CONTROLLER_ROUTES = {
     response: openObject({ deleted: only(true) }),
   }),
   streamSession: route(`GET ${SESSION}/stream`, {
-    summary: "Follows a session: a snapshot, then what happens. Last-Event-ID continues where a stream broke",
+    summary: "Follows a session: a snapshot, then its events. Last-Event-ID resumes a broken stream",
     owner: "session",
     event: sessionFrame,
   }),
@@ -226,43 +226,43 @@ export const CONTROLLER_ROUTES = {
     response: answered,
   }),
   switchSessionMode: route(`POST ${SESSION}/mode`, {
-    summary: "Switches the mode, from the next run on",
+    summary: "Switches the mode, starting with the next run",
     owner: "session",
     body: object({ modeId: id() }),
     response: sessionInfo,
   }),
   switchSessionModel: route(`POST ${SESSION}/model`, {
-    summary: "Switches the model. One outside the catalogue needs the grant control",
+    summary: "Switches the model. A model outside the catalogue needs the grant control",
     owner: "session",
     body: object({ modelId: id(), scope: optional(oneOf("thread", "global")), modeId: optional(id()) }),
     response: sessionInfo,
   }),
   switchSessionThread: route(`POST ${SESSION}/thread`, {
-    summary: "Goes to another thread of the session's resource",
+    summary: "Switches to another thread of the session's resource",
     owner: "session",
     body: object({ threadId: id(), abort: optional(flag()) }),
     response: sessionInfo,
   }),
   moveSession: route(`POST ${SESSION}/resource`, {
-    summary: "Moves a session to another resource. Only without an authoriser",
+    summary: "Moves a session to another resource. Only on a server without an authorize function",
     owner: "session",
     body: object({ newResourceId: id() }),
     response: sessionInfo,
   }),
   listSessionThreads: route(`GET ${SESSION}/threads`, {
-    summary: "The threads of the session's resource, the newest first",
+    summary: "The threads of the session's resource, newest first",
     owner: "session",
     query: object({ includeForkedSubagents: optional(flag()) }),
     response: openObject({ threads: list(shapes.thread) }),
   }),
   createSessionThread: route(`POST ${SESSION}/threads`, {
-    summary: "Creates a thread and goes to it",
+    summary: "Creates a thread and switches to it",
     owner: "session",
     body: object({ title: optional(text()) }),
     response: threadAndSession,
   }),
   cloneSessionThread: route(`POST ${SESSION}/threads/clone`, {
-    summary: "Copies a thread and goes to the copy",
+    summary: "Copies a thread and switches to the copy",
     owner: "session",
     body: object({ sourceThreadId: optional(id()), title: optional(text()) }),
     response: threadAndSession,
@@ -285,13 +285,13 @@ export const CONTROLLER_ROUTES = {
     response: openObject({ messages: list(sessionMessage) }),
   }),
   listSubagentMessages: route(`GET ${SESSION}/subagents/:toolCallId/messages`, {
-    summary: "What the subagent of a call on the session's thread said and did, oldest first",
+    summary: "The messages of the subagent of a call on the session's thread, oldest first",
     owner: "session",
     query: object({ limit: optional(integer({ minimum: 0, maximum: 1000 })) }),
     response: openObject({ messages: list(sessionMessage) }),
   }),
   getSessionOM: route(`GET ${SESSION}/om`, {
-    summary: "What observational memory knows of the session's thread, with its models and thresholds",
+    summary: "The observational memory of the session's thread, with its models and thresholds",
     owner: "session",
     response: openObject({
       record: anything(),
@@ -322,7 +322,7 @@ export const CONTROLLER_ROUTES = {
     response: openObject({ id: id() }),
   }),
   moveFollowUp: route(`POST ${SESSION}/follow-ups/:messageId/move`, {
-    summary: "Puts a queued message at another place of the queue",
+    summary: "Moves a queued message to another position in the queue",
     owner: "session",
     body: object({ to: integer({ minimum: 0 }) }),
     response: openObject({ id: id() }),
@@ -336,7 +336,7 @@ export const CONTROLLER_ROUTES = {
     response: notificationResult,
   }),
   getSessionPermissions: route(`GET ${SESSION}/permissions`, {
-    summary: "What tools may do in a session",
+    summary: "The permissions of tools in a session",
     owner: "session",
     grant: "control",
     response: openObject({ rules, grants }),
@@ -349,7 +349,7 @@ export const CONTROLLER_ROUTES = {
     response: sessionInfo,
   }),
   setToolPermission: route(`PUT ${SESSION}/permissions/tool`, {
-    summary: "Sets the rule for a tool, or for calls of it with certain arguments",
+    summary: "Sets the rule for a tool, or for its calls with certain arguments",
     owner: "session",
     grant: "control",
     body: object({ toolName: id(), policy }),
@@ -370,7 +370,7 @@ export const CONTROLLER_ROUTES = {
     response: sessionInfo,
   }),
   setSessionState: route(`PUT ${SESSION}/state`, {
-    summary: "Changes the state by key, yolo among them",
+    summary: "Changes the state by key, including yolo",
     owner: "session",
     grant: "control",
     body: object({ updates: objectLike<Record<string, unknown>>() }),

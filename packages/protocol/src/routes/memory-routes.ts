@@ -185,7 +185,7 @@ export const MEMORY_ROUTES = {
     response: openObject({ config: memoryConfig }),
   }),
   listThreads: route("GET /api/memory/threads", {
-    summary: "Threads, those changed last first",
+    summary: "Threads, most recently changed first",
     owner: "resource",
     query: object({
       ...shapes.threadQuery,
@@ -307,7 +307,7 @@ export const MEMORY_ROUTES = {
     }),
   }),
   getWorkingMemory: route("GET /api/memory/threads/:threadId/working-memory", {
-    summary: "The working memory a run on this thread would see",
+    summary: "The working memory that a run on this thread would see",
     owner: "thread",
     query,
     response: openObject({ workingMemory: either(text(), nothing()) }),
@@ -325,7 +325,7 @@ export const MEMORY_ROUTES = {
     response: openObject({ success: only(true) }),
   }),
   searchMemory: route("GET /api/memory/search", {
-    summary: "Messages by words, and by meaning where semantic recall is on",
+    summary: "Messages by keyword, and by meaning if semantic recall is on",
     owner: "resource",
     query: object({
       ...shapes.threadQuery,
@@ -341,7 +341,7 @@ export const MEMORY_ROUTES = {
     }),
   }),
   getObservationalMemory: route("GET /api/memory/observational-memory", {
-    summary: "The notes that observational memory has of a thread or of a resource, and earlier generations",
+    summary: "The observational memory notes of a thread or resource, and earlier generations",
     owner: "resource",
     query: object({
       ...shapes.threadQuery,
@@ -354,13 +354,13 @@ export const MEMORY_ROUTES = {
     response: openObject({ record: omRecord, history: optional(list(anything())) }),
   }),
   observationalMemoryBufferStatus: route("POST /api/memory/observational-memory/buffer-status", {
-    summary: "The same record, once no observation of the thread waits or runs, or after 30 seconds",
+    summary: "The same record, once all observations of the thread have finished, or after 30 seconds",
     owner: "resource",
     body: object({ ...shapes.threadQuery, threadId: optional(id()) }),
     response: openObject({ record: omRecord }),
   }),
   inspectObservationalMemory: route("GET /api/memory/threads/:threadId/observational-memory", {
-    summary: "The log of a thread by chunk, its windows, and the work that is not done; null where it is off",
+    summary: "The log of a thread by chunk, its windows, and unfinished work; null if it is off",
     owner: "thread",
     query,
     response: openObject({ view: either(omView, nothing()) }),
@@ -380,7 +380,7 @@ export const MEMORY_ROUTES = {
     response: openObject({ forgotten: only(true) }),
   }),
   listObservationalGenerations: route("GET /api/memory/threads/:threadId/observational-memory/generations", {
-    summary: "What each reflection made of the log before it, newest first",
+    summary: "The log before and after each reflection, newest first",
     owner: "thread",
     query,
     response: openObject({

@@ -97,7 +97,7 @@ export const SCHEDULE_ROUTES = {
   }),
   createSchedule: schedules("POST /api/schedules", {
     summary:
-      "Starts a workflow or an agent by the clock. A signal that is not the user's needs the grant signals",
+      "Creates a schedule for a workflow or an agent. A signal of a type other than user needs the grant signals",
     owner: "resource",
     grant: "control",
     body: object({
@@ -119,7 +119,7 @@ export const SCHEDULE_ROUTES = {
     response: scheduleInfo,
   }),
   updateSchedule: schedules("PATCH /api/schedules/:scheduleId", {
-    summary: "Changes a schedule. A new pattern or time zone counts from now",
+    summary: "Changes a schedule. A new pattern or time zone applies from now",
     owner: "schedule",
     grant: "control",
     body: object({
@@ -145,7 +145,7 @@ export const SCHEDULE_ROUTES = {
     response: scheduleInfo,
   }),
   resumeSchedule: schedules("POST /api/schedules/:scheduleId/resume", {
-    summary: "Continues a paused schedule from now on",
+    summary: "Resumes a paused schedule, from now",
     owner: "schedule",
     grant: "control",
     response: scheduleInfo,

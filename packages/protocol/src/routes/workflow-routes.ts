@@ -252,7 +252,7 @@ export const WORKFLOW_ROUTES = {
     response: workflowInfo,
   }),
   listWorkflowRuns: route("GET /api/workflows/:workflowId/runs", {
-    summary: "Runs of a workflow, the latest first",
+    summary: "Runs of a workflow, newest first",
     owner: "resource",
     query: object({
       resourceId: optional(shapes.resourceId),
@@ -275,18 +275,18 @@ export const WORKFLOW_ROUTES = {
     response: workflowState,
   }),
   deleteWorkflowRun: route("DELETE /api/workflows/:workflowId/runs/:runId", {
-    summary: "Deletes a run and everything stored of it",
+    summary: "Deletes a run and its stored data",
     owner: "workflow-run",
     response: openObject({ message: text() }),
   }),
   cancelWorkflowRun: route("POST /api/workflows/:workflowId/runs/:runId/cancel", {
-    summary: "Cancels a run in any state that is not an end, in whichever process it runs",
+    summary: "Cancels a run that has not ended, in whichever process it runs",
     owner: "workflow-run",
     body: object({}),
     response: openObject({ message: text() }),
   }),
   createWorkflowRun: route("POST /api/workflows/:workflowId/create-run", {
-    summary: "The id of a run to start. Nothing is stored before its start",
+    summary: "The id of a run to start. Nothing is stored until it starts",
     owner: "new-workflow-run",
     query: anyRun,
     body: object({ resourceId: optional(shapes.resourceId), disableScorers: optional(flag()) }),
@@ -360,7 +360,7 @@ export const WORKFLOW_ROUTES = {
     event: workflowChunk,
   }),
   restartWorkflowRun: route("POST /api/workflows/:workflowId/restart", {
-    summary: "Continues a run whose process died. Any process does this by itself, too",
+    summary: "Continues a run whose process died. Processes also do this automatically",
     owner: "workflow-run",
     startsRun: true,
     query: existing,

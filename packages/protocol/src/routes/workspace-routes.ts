@@ -97,7 +97,7 @@ export const workspaceProcess = openObject({
 
 export const WORKSPACE_ROUTES = {
   listWorkspaces: workspaces("GET /api/workspaces", {
-    summary: "Workspaces that the caller may see",
+    summary: "Workspaces that the caller can see",
     owner: "resource",
     query: object(ofCaller),
     response: openObject({ workspaces: list(workspaceItem) }),
@@ -230,7 +230,7 @@ export const WORKSPACE_ROUTES = {
     response: openObject({ skills: list(skillInfo), isSkillsConfigured: flag() }),
   }),
   getSkill: workspaces("GET /api/workspaces/:workspaceId/skills/:skillName", {
-    summary: "A skill with its instructions. path decides between skills with one name",
+    summary: "A skill with its instructions. path distinguishes skills with the same name",
     owner: "resource",
     query: object({ ...ofCaller, path: optional(path) }),
     response: openObject({ ...skillFields, instructions: text() }),
@@ -251,13 +251,13 @@ export const WORKSPACE_ROUTES = {
     },
   ),
   listWorkspaceChanges: workspaces("GET /api/workspaces/:workspaceId/changes", {
-    summary: "What the calls of the caller's threads changed, oldest first",
+    summary: "Changes made by the caller's threads, oldest first",
     owner: "resource",
     query: object({ ...ofCaller, threadId: optional(id()), toolCallId: optional(id()) }),
     response: openObject({ changes: list(workspaceChange) }),
   }),
   undoWorkspaceChange: workspaces("POST /api/workspaces/:workspaceId/changes/:toolCallId/undo", {
-    summary: "Puts back what a call changed, unless it has changed since",
+    summary: "Reverts the change of a call, unless the file has changed since",
     owner: "resource",
     grant: "control",
     body: object({ ...ofCaller, threadId: optional(id()) }),

@@ -116,7 +116,7 @@ export const CONTROLLER_HANDLERS: Handlers<Tagged<"controllers">> = {
     if (!call.caller.isTrusted)
       throw new AgentError(
         "forbidden",
-        "Only a server without an authoriser moves sessions to another resource.",
+        "Only a server without an authorize function can move a session to another resource.",
       );
     return change(call, (session) => session.setResourceId({ resourceId: call.body.newResourceId }));
   },

@@ -82,7 +82,10 @@ export class ResponseDomain {
   }): Promise<StoredResponse> {
     const { id, resourceId, agentId, previous, answered = [] } = options;
     if (answered.length > MOST_ANSWERED)
-      throw new AgentError("invalid-argument", `A response takes at most ${MOST_ANSWERED} results of calls.`);
+      throw new AgentError(
+        "invalid-argument",
+        `A response accepts at most ${MOST_ANSWERED} results of calls.`,
+      );
     const row = {
       id: checkId("responseId", id),
       resource_id: checkId("resourceId", resourceId),

@@ -144,7 +144,7 @@ function Job({ job, memory }: { job: ObservationJob; memory: ThreadMemory }): Re
       <div className="row">
         <span className="hint grow">
           {job.state === "failed" ? (
-            "Tried again with the next observation"
+            "Retried with the next observation"
           ) : (
             <>
               Attempt {job.attempt + 1} at <Time at={job.dueAt} />

@@ -11,7 +11,8 @@ export function SchedulesPage(): ReactNode {
         <div>
           <h1>Schedules</h1>
           <p>
-            Workflows and agents that start by the clock, of the app and of <code>{resourceId}</code>
+            Workflows and agents that start at fixed times: schedules of the app and of{" "}
+            <code>{resourceId}</code>
           </p>
         </div>
       </div>

@@ -135,8 +135,8 @@ function LiveSession({ controllerId, sessionId }: SessionProps): ReactNode {
             welcome={
               <Empty title={`Talk to ${controllerId}`}>
                 <p>
-                  Open this page in a second window, or the session in a terminal: each shows the same, and
-                  each can answer.
+                  Open this page in a second window, or the session in a terminal: all of them show the same,
+                  and you can answer in any of them.
                 </p>
               </Empty>
             }

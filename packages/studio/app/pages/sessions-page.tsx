@@ -42,7 +42,7 @@ export function SessionsPage(): ReactNode {
         <div>
           <h1>Sessions</h1>
           <p>
-            Sessions of <code>{resourceId}</code>, the latest first
+            Sessions of <code>{resourceId}</code>, newest first
           </p>
         </div>
         <div className="row">

@@ -158,7 +158,7 @@ export function StartPage(): ReactNode {
         </ul>
       )}
       <p className="hint">
-        What was said before is under <Link href="/sessions">sessions</Link> and{" "}
+        Earlier conversations are under <Link href="/sessions">sessions</Link> and{" "}
         <Link href="/threads">threads</Link>.
       </p>
     </div>

@@ -33,7 +33,7 @@ export function ThreadsPage(): ReactNode {
         <div>
           <h1>Threads</h1>
           <p>
-            Conversations of <code>{resourceId}</code>, the latest first
+            Conversations of <code>{resourceId}</code>, newest first
           </p>
         </div>
         <NewThreadButton />

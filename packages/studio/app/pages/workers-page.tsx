@@ -27,7 +27,7 @@ export function WorkersPage(): ReactNode {
       <div className="page-head">
         <div>
           <h1>Workers</h1>
-          <p>The processes that carry out runs, and when each last showed that it lives</p>
+          <p>The processes that execute runs, with their last heartbeat</p>
         </div>
       </div>
       {error && <Failure error={error} onRetry={reload} />}

@@ -39,7 +39,7 @@ export function WorkflowsPage(): ReactNode {
         <div>
           <h1>Workflows</h1>
           <p>
-            Steps that survive restarts. Runs of <code>{resourceId}</code> are counted
+            Steps that survive restarts, with the number of runs of <code>{resourceId}</code>
           </p>
         </div>
       </div>

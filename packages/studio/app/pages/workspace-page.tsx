@@ -36,8 +36,8 @@ export function WorkspacePage({ workspaceId }: { workspaceId?: string }): ReactN
       {list.value && !chosen && (
         <Empty title="No workspace">
           <p>
-            Workspaces of agents and of the host appear here. One that all callers share needs the grant
-            inspect.
+            Workspaces of agents and of the host appear here. A workspace that all callers share requires the
+            grant inspect.
           </p>
         </Empty>
       )}

@@ -11,7 +11,8 @@ type Category = (typeof CATEGORIES)[number];
 /** What tools may do in this session: rules, and what was granted on top of them. */
 export function Permissions({ live: { session, info } }: { live: UseAgentControllerResult }): ReactNode {
   const { attempt } = useActions();
-  if (!info?.rules || !info.grants) return <p className="hint">Your token does not let you see the rules.</p>;
+  if (!info?.rules || !info.grants)
+    return <p className="hint">Your token does not allow you to see the rules.</p>;
   const { rules, grants } = info;
   const { permissions } = session;
   const granted = [

@@ -48,7 +48,7 @@ export function Earlier({
         <Failure error={error} onRetry={() => void fetchMore.current()} />
       ) : (
         <Button size="small" disabled={loading} onClick={() => void fetchMore.current()}>
-          {loading ? "Fetching earlier messages …" : "Show earlier messages"}
+          {loading ? "Loading earlier messages …" : "Show earlier messages"}
         </Button>
       )}
     </div>

@@ -53,7 +53,7 @@ export function PlanForm({
         <Button size="small" icon="edit" disabled={sent} onClick={() => setFeedback("")}>
           Send it back …
         </Button>
-        <span className="hint">Nothing is done before you approve.</span>
+        <span className="hint">Nothing happens until you approve.</span>
       </div>
     );
   }

@@ -65,7 +65,7 @@ function Messages({
   if (!said.value) return <Loading what="its thread" />;
   return (
     <div className="messages">
-      {said.value.length === 0 && <p className="hint">Nothing is stored of it.</p>}
+      {said.value.length === 0 && <p className="hint">No messages are stored.</p>}
       {inSession.showMessages(said.value, name)}
     </div>
   );

@@ -17,7 +17,7 @@ const REFRESH_MS = 2000;
 /** States that a list of runs is asked for. */
 const FILTERS = WORKFLOW_RUN_STATUSES.filter((status) => status !== "skipped" && status !== "bailed");
 
-/** The runs of a workflow, the latest first, by status and date. */
+/** The runs of a workflow, newest first, by status and date. */
 export function RunList({ workflowId }: { workflowId: string }): ReactNode {
   const { client, resourceId } = useStudio();
   const { query, go } = useRouter();

@@ -36,7 +36,11 @@ export interface LogSubject<Chunk extends object> {
   take(taking: readonly Write[], run: Row | undefined): readonly Write[];
   /** The error for a failed condition of the writes that take the thread. */
   notTaken(write: Write | undefined): Error;
-  insertEvents(first: number, chunks: readonly Chunk[], at: { now: number; rests: boolean }): Write;
+  insertEvents(
+    first: number,
+    chunks: readonly Chunk[],
+    at: { now: number; rests: boolean; row: Row | undefined },
+  ): Write;
   /** The run ends without new events. */
   restAfter(last: number, now: number): Write;
   /** A chunk as readers may see it. */
@@ -70,6 +74,8 @@ export interface LogCommit<Chunk> {
   isFlush?: boolean;
   /** Chunks that become visible with this commit or not at all. */
   chunks?: readonly Chunk[];
+  /** More columns of the row that has the chunks. */
+  row?: Row;
   /** The run ends with it. */
   ends?: boolean;
 }
@@ -194,7 +200,8 @@ export class FencedLog<Chunk extends object> {
     const added = this.#contribution(all.slice(fence.length), options);
     if (added) all.push(...added.writes);
     const now = system.now();
-    if (chunks.length > 0) all.push(subject.insertEvents(lease.nextSeq, chunks, { now, rests }));
+    if (chunks.length > 0)
+      all.push(subject.insertEvents(lease.nextSeq, chunks, { now, rests, row: options.row }));
     else if (rests) all.push(subject.restAfter(lease.nextSeq - 1, now));
     const beforeLast = all.length;
     if (last) all.push(...last(nextSeq));

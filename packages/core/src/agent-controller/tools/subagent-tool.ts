@@ -52,7 +52,7 @@ export function createSubagentTool(host: SubagentHost): Tool<JsonSchema, undefin
       properties: {
         agentType: { type: "string", enum: subagents.map(({ id }) => id) },
         task: { type: "string", minLength: 1, description: "What to do, with all that is needed to do it." },
-        modelId: { type: "string", description: "Another model than the usual one." },
+        modelId: { type: "string", description: "A model to use instead of the default one." },
         forked: { type: "boolean", description: "Work on a copy of this conversation." },
       },
       required: ["agentType", "task"],
@@ -223,7 +223,7 @@ class SubagentRun {
         return { content: `The subagent failed: ${toError(chunk.payload.error).message}`, isError: true };
       case "finish":
         if (chunk.payload.stepResult.reason === "suspended") return undefined;
-        return { content: this.#text || "The subagent finished without a word.", isError: false };
+        return { content: this.#text || "The subagent finished without an answer.", isError: false };
     }
     return undefined;
   }

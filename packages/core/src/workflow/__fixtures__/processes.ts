@@ -58,6 +58,7 @@ export function processes() {
       agents: Object.fromEntries(agents.map((agent) => [agent.id, agent])),
       storage,
       system,
+      durableContextKeys: ["tenant"],
       logger: silentLogger,
     });
     return {

@@ -288,6 +288,31 @@ describe.each(PLACES)("the methods of a run, %s:", (place) => {
     expect(await system.until(travel)).toMatchObject({ result: ["new", "answer"] });
   });
 
+  it("timeTravel: steps beside the target that failed are executed again, and those that succeeded are not", async () => {
+    let isBroken = true;
+    const calls: string[] = [];
+    const inner = createWorkflow({ id: "inner", ...any })
+      .then(step("x", () => calls.push("x")))
+      .then(
+        step("y", () => {
+          calls.push("y");
+          if (isBroken) throw new Error("broken");
+        }),
+      )
+      .commit();
+    const workflow = flow()
+      .parallel([step("fine", () => calls.push("fine")), inner, step("target", () => calls.push("target"))])
+      .commit();
+    const { run, system } = await created(workflow);
+    expect(await system.until(run.start({ inputData: 1 }))).toMatchObject({ status: "failed" });
+    expect(calls.splice(0).sort()).toEqual(["fine", "target", "x", "y"]);
+    expect(await system.until(run.timeTravel({ step: "target" }))).toMatchObject({ status: "failed" });
+    expect(calls.splice(0).sort()).toEqual(["target", "y"]);
+    isBroken = false;
+    expect(await system.until(run.timeTravel({ step: "target" }))).toMatchObject({ status: "success" });
+    expect(calls.sort()).toEqual(["target", "y"]);
+  });
+
   it("timeTravel: results of maps and sleeps can be given, too", async () => {
     const workflow = flow()
       .then(step("a"))

@@ -23,7 +23,7 @@ const TAIL = {
   minimum: 0,
   description: "Show only this many of the last lines; 0 shows all. Does not affect the command.",
 } as const;
-const PID = { type: "string", description: "The process number that execute_command returned." } as const;
+const PID = { type: "string", description: "The process id that execute_command returned." } as const;
 
 export const executeCommandTool: WorkspaceTool<ExecuteInput> = {
   name: "execute_command",

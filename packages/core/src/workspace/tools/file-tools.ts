@@ -275,7 +275,7 @@ function asksForSecret({ path }: { path: string }, rules: FileRules): false | To
     rules.isSensitive(normalize(path)) && {
       decision: "ask",
       explicit: true,
-      reason: `${path} may have secrets.`,
+      reason: `${path} may contain secrets.`,
     }
   );
 }

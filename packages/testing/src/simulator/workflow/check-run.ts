@@ -19,7 +19,7 @@ interface Surroundings {
 
 /** How often a run is started without completing a step, at most. */
 const MAX_ATTEMPTS = 5;
-const ENDS: ReadonlySet<string> = new Set(["success", "failed", "canceled"]);
+export const ENDS: ReadonlySet<string> = new Set(["success", "failed", "canceled"]);
 
 /** The result, each step's output and the state are those of the interpreter. */
 export function checkRun(run: SimRun, stored: StoredRun, around: Surroundings): void {

@@ -1,5 +1,6 @@
-import type { StoredRun } from "./check-run.ts";
-import { checkRun } from "./check-run.ts";
+import { RUNS } from "../tables.ts";
+import { checkRun, ENDS, type StoredRun } from "./check-run.ts";
+import { agentsOf } from "./flow.ts";
 import type { WorkflowStage } from "./workflow-actions.ts";
 import type { SimRun } from "./workflow-ledger.ts";
 import type { WorkflowReader } from "./workflow-reader.ts";
@@ -51,8 +52,16 @@ function checkStream({ readers, world }: WorkflowStage, run: SimRun): void {
   }
 }
 
+/** W9: what a run asked its agents ends with it. */
+async function hasOpenAgents({ shared }: WorkflowStage, { id, flow }: SimRun): Promise<boolean> {
+  if (agentsOf(flow).next().done) return false;
+  const open = await shared.select({ table: RUNS, where: { state: { in: ["running", "suspended"] } } });
+  return open.some((run) => (run["id"] as string).startsWith(`${id}/`));
+}
+
 /** Why the world has not come to rest yet, if it has not. */
-export async function unrestOfWorkflows({ ledger, observer }: WorkflowStage): Promise<string | undefined> {
+export async function unrestOfWorkflows(stage: WorkflowStage): Promise<string | undefined> {
+  const { ledger, observer } = stage;
   for (const run of ledger.runs) {
     const state = await observer.get(run.flow.id)!.getWorkflowRunById(run.id, { fields: ["suspendedPaths"] });
     const isStarting = run.starts.some(({ outcome, process }) => outcome === "pending" && process.alive);
@@ -61,6 +70,8 @@ export async function unrestOfWorkflows({ ledger, observer }: WorkflowStage): Pr
     if (status === "pending" && run.starts.some(({ outcome }) => outcome === "accepted"))
       return `${run.id} was accepted and did not start`;
     if (status === "running" || status === "waiting") return `${run.id} is ${status}`;
+    if (ENDS.has(status) && (await hasOpenAgents(stage, run)))
+      return `${run.id} is over, and an agent that it asked is not`;
     if (status === "suspended" && Object.keys(state?.suspendedPaths ?? {}).length === 0)
       return `${run.id} is suspended, and nothing of it waits`;
     for (const request of [...run.resumes, ...run.cancels, ...run.travels])

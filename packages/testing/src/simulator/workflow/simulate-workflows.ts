@@ -30,6 +30,8 @@ export interface SimulateWorkflowsOptions {
 
 const REST_WITHIN_MS = 60 * 60_000;
 const MAX_STEPS = 10_000;
+/** How far the clocks of two processes are apart, after a few jumps of ten minutes. */
+const LONGEST_SKEW_MS = 50 * 60_000;
 /** Each answer may lead to another question, in every iteration. */
 const MAX_ROUNDS = 200;
 
@@ -122,9 +124,11 @@ async function live(world: World, options: SimulateWorkflowsOptions): Promise<vo
 /** I12: without faults, every run ends or waits for a person. */
 async function rest(stage: WorkflowStage): Promise<void> {
   const { world } = stage;
-  const until = world.time + REST_WITHIN_MS + allSleeps(stage);
+  // A process with a wrong clock stored when a run wakes up.
+  const wrong = world.plan.clockJump > 0 ? LONGEST_SKEW_MS : 0;
+  const until = world.time + REST_WITHIN_MS + allSleeps(stage) + wrong;
   // Processes look for work while a run sleeps.
-  const lastStep = world.steps + MAX_STEPS + allSleeps(stage) / 100;
+  const lastStep = world.steps + MAX_STEPS + allSleeps(stage) / 100 + wrong / 30;
   for (;;) {
     await world.settle();
     const restless = world.busy ? "something is under way" : await unrestOfWorkflows(stage);

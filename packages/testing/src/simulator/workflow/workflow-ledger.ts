@@ -172,10 +172,9 @@ export class WorkflowLedger {
     for (const write of writes) {
       const run = this.runs.find(({ id }) => id === runIdOf(write));
       if (!run) continue;
-      if (write.table.name === STEPS && write.op === "insert") {
-        run.stored.add(write.row["path"] as string);
-        run.takenInVain = 0;
-      }
+      const stored = storedPaths(write);
+      for (const path of stored) run.stored.add(path);
+      if (stored.length > 0) run.takenInVain = 0;
       if (write.table.name === STATE && write.op === "insert")
         run.state[write.row["key"] as string] = write.row["value"];
       if (write.table.name === RUNS && write.op === "update" && write.set?.["attempts"]) run.takenInVain++;
@@ -237,7 +236,16 @@ export class WorkflowLedger {
 
 const RUNS = "selvedge_workflow_runs";
 const STEPS = "selvedge_workflow_steps";
+const EVENTS = "selvedge_workflow_events";
 const STATE = "selvedge_workflow_state";
+
+/** The places of a run that a write stores something about: in the journal, or with the events about it. */
+function storedPaths(write: Write): readonly string[] {
+  if (write.op !== "insert") return [];
+  if (write.table.name === STEPS) return [write.row["path"] as string];
+  if (write.table.name !== EVENTS) return [];
+  return ((write.row["records"] as { path: string }[] | undefined) ?? []).map(({ path }) => path);
+}
 
 function runIdOf(write: Write): unknown {
   return write.op === "insert" ? write.row["run_id"] : write.where["run_id"];

@@ -1,0 +1,87 @@
+import { Driver } from "./driver.ts";
+import { Journal, type StepRecord } from "./journal.ts";
+import { parsePath, type Path } from "./path.ts";
+import { isEnd, type RunImage } from "./run-image.ts";
+import { type Question, type Step, WITHDRAW } from "./step.ts";
+import { stepAt } from "./step-at.ts";
+import type { Continuation, Definition } from "./workflow-engine.ts";
+
+/** Something that a step of a run asked elsewhere, such as an agent, and that ends with the run. */
+export interface OpenQuestion {
+  step: Step;
+  question: Question;
+}
+
+type Steps = Pick<Definition, "rules" | "host">;
+
+/** What the steps of a run that is over may still wait for: those that are suspended, and those that were in progress. */
+export function openQuestions(
+  definition: Steps,
+  { runId, records, firstSeq }: Pick<RunImage, "runId" | "firstSeq"> & { records: Iterable<StepRecord> },
+  active: Iterable<Path>,
+): OpenQuestion[] {
+  const found: OpenQuestion[] = [];
+  const add = (path: Path, rest: (step: Step) => Omit<Question, "idempotencyKey">): void => {
+    const step = questioner(definition, path);
+    if (step) found.push({ step, question: { idempotencyKey: `${runId}/${path}`, ...rest(step) } });
+  };
+  for (const { path, status, suspend, attempt } of records)
+    if (status === "suspended") add(path, () => ({ suspendData: suspend?.payload, attempt }));
+  for (const path of active)
+    add(path, ({ retries = definition.rules.retryConfig.attempts }) => ({
+      suspendData: undefined,
+      attempt: retries + 1,
+      life: firstSeq,
+    }));
+  return found;
+}
+
+/** What a time travel leaves without an answer: its steps are executed again, or not at all. */
+export function droppedQuestions(
+  definition: Steps,
+  image: RunImage,
+  { drop, records }: Pick<Continuation, "drop" | "records">,
+): OpenQuestion[] {
+  const dropped = new Set(drop);
+  // This question gets its answer.
+  for (const { path, status } of records) if (status === "resumed") dropped.delete(path);
+  const asked = image.records.filter(({ path }) => dropped.has(path));
+  return openQuestions(
+    definition,
+    { ...image, records: asked },
+    isEnd(image.status) ? activeSteps(definition, image) : [],
+  );
+}
+
+/** The step at a path, if it asks questions elsewhere. */
+export function questioner({ rules, host }: Steps, path: Path): Step | undefined {
+  try {
+    const parts = parsePath(path);
+    if (parts.some(({ isChoice }) => isChoice)) return undefined;
+    const step = stepAt(
+      rules.graph,
+      parts.map(({ id }) => id),
+      host,
+    );
+    return step?.[WITHDRAW] && step;
+  } catch {
+    // It is found by an id that the host no longer has.
+    return undefined;
+  }
+}
+
+/** Steps that may have been in progress when a run was last stored. */
+export function activeSteps({ rules }: Pick<Definition, "rules">, { input, records }: RunImage): Path[] {
+  const journal = new Journal(records);
+  const driver = new Driver(rules, input, (path) => journal.stored(path));
+  const steps: Path[] = [];
+  for (;;) {
+    const { ready } = driver.take();
+    if (ready.length === 0) return steps;
+    for (const work of ready) {
+      if (work.kind === "step") steps.push(work.path);
+      // Its input was checked when it was entered.
+      else if (work.kind === "enter") driver.succeeded(work.path, work.input);
+    }
+  }
+}

@@ -61,7 +61,7 @@ export interface RunSpec {
   waitUntil(work: Promise<unknown>): void;
   /** What the agent's profile fixed for this run; stored with its input. */
   pinned: Record<string, JSONValue> | undefined;
-  /** What belongs to a step, for the commit that stores it. */
+  /** Data that belongs to a step, for the commit that stores it. */
   alongside: ((step: StepRecord) => Promise<StepAddition>) | undefined;
   /** Keeps a run without a thread that waits, with the step whose calls are open. */
   park(run: Run, step: StepRecord): void;

@@ -521,5 +521,8 @@ export class RunActor {
 const MAX_TIMER_MS = 86_400_000;
 
 function tooManySteps(max: number): AgentError {
-  return new AgentError("limit-exceeded", `The run has executed ${max} steps, the most that is allowed.`);
+  return new AgentError(
+    "limit-exceeded",
+    `The run has executed ${max} steps, which is the limit. Raise workflowRuns.steps if that is intended.`,
+  );
 }

@@ -58,11 +58,6 @@ export const PLANTED_WORKFLOW_FAULTS: readonly PlantedFault[] = [
       }),
   },
   {
-    name: "W4 a restart takes a run from a process that is alive",
-    select: (query) =>
-      query.table === OWNERS && query.limit ? { ...query, where: { id: "nobody" } } : query,
-  },
-  {
     name: "W7 a time travel keeps the results after it",
     commit: (writes) => writes.filter((write) => !(write.op === "delete" && write.table === STEPS)),
   },

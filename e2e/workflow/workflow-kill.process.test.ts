@@ -4,7 +4,8 @@ import { commitSeed } from "../../packages/testing/src/simulator/__fixtures__/co
 import { libsqlStore } from "../kill/libsql-store.ts";
 import { postgresStore } from "../kill/postgres-store.ts";
 import type { StoreFactory } from "../kill/store-factory.ts";
-import { FLOWS } from "./flows.ts";
+import { FLOWS, MIXED } from "./flows.ts";
+import { runWorkflowCancels } from "./run-workflow-cancels.ts";
 import { runWorkflowKills } from "./run-workflow-kills.ts";
 import { runWorkflowRaces } from "./run-workflow-races.ts";
 
@@ -21,10 +22,10 @@ async function openPostgres(): Promise<Opened> {
 const openLibsql = async (): Promise<Opened> => ({ factory: libsqlStore() });
 
 describe.each([
-  { store: "libSQL", kills: 3, rounds: 10, tags: [], open: openLibsql },
-  { store: "libSQL", kills: 40, rounds: 50, tags: ["long"], open: openLibsql },
-  { store: "PostgreSQL", kills: 10, rounds: 50, tags: ["long"], open: openPostgres },
-])("processes with workflows on $store, $kills times", ({ open, kills, rounds, tags }) => {
+  { store: "libSQL", kills: 3, cancels: 2, rounds: 10, tags: [], open: openLibsql },
+  { store: "libSQL", kills: 40, cancels: 12, rounds: 50, tags: ["long"], open: openLibsql },
+  { store: "PostgreSQL", kills: 10, cancels: 4, rounds: 50, tags: ["long"], open: openPostgres },
+])("processes with workflows on $store, $kills times", ({ open, kills, cancels, rounds, tags }) => {
   let opened: Opened;
   beforeAll(async () => void (opened = await open()));
   afterAll(() => ("missing" in opened ? undefined : opened.stop?.()));
@@ -43,6 +44,19 @@ describe.each([
       expect(report.points.size).toBeGreaterThan(kills / 2);
     },
   );
+
+  it("do so where lists, nested workflows, effects and sleeps meet", { tags }, async ({ skip }) => {
+    const flows = { mixed: MIXED };
+    const report = await runWorkflowKills({ factory: factoryOr(skip), flows, kills: cancels, seed });
+    expect(report.problems).toEqual([]);
+    expect(report.kills).toBe(cancels);
+  });
+
+  it("end a run that was canceled at an agent's approval, and the approval", { tags }, async ({ skip }) => {
+    const report = await runWorkflowCancels({ factory: factoryOr(skip), rounds: cancels, seed });
+    expect(report.problems).toEqual([]);
+    expect(report.kills).toBe(cancels);
+  });
 
   it("execute a step once when both resume it at once", { tags }, async ({ skip }) => {
     const report = await runWorkflowRaces({ factory: factoryOr(skip), rounds, seed });

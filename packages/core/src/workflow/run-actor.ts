@@ -412,6 +412,7 @@ export class RunActor {
     if (work.kind === "enter") {
       const ref = answer === work.input.data ? work.input.ref : undefined;
       this.#entered.set(path, { rules: work.node.scope, input: work.input, startedAt: now });
+      this.publish(...events.stepStart(this.run.runId, this.callId(path), work, now, undefined));
       return this.#driver.succeeded(path, { data: answer, ref });
     }
     const record = this.#recordOf(work, undefined);
@@ -431,6 +432,13 @@ export class RunActor {
     this.#driver.succeeded(path, output);
   }
 
+  /** A nested workflow ended. */
+  #announceEnd(work: Pick<Work, "path" | "input">, end: Parameters<typeof events.stepResult>[3]): void {
+    const { runId } = this.run;
+    this.#announce(...events.stepResult(runId, this.callId(work.path), work, end));
+    this.#announce(events.stepFinish(runId, work.path));
+  }
+
   #wakeUp(work: Work): void {
     const { path, input } = work;
     const now = Math.trunc(this.run.system.now());
@@ -447,13 +455,16 @@ export class RunActor {
     this.#entered.delete(path);
     const number = this.journal.get(path)?.number ?? this.journal.nextNumber();
     this.#record({ path, number, status: "success", attempt: 1, input, output, startedAt, endedAt });
+    this.#announceEnd({ path, input }, { output });
   }
 
   /** A step failed, and the workflows around it with it. */
   #failNested(path: Path, { error, tripwire }: Pick<StepRecord, "error" | "tripwire">): void {
     const around = [...this.#entered.keys()].filter((outer) => path.startsWith(`${outer}/`));
-    for (const outer of around.sort((a, b) => b.length - a.length))
+    for (const outer of around.sort((a, b) => b.length - a.length)) {
       this.#callNestedHooks(outer, { status: tripwire ? "tripwire" : "failed", error, tripwire });
+      this.#announceEnd({ path: outer, input: this.#entered.get(outer)!.input }, { error, tripwire });
+    }
   }
 
   /** Calls the callbacks of a nested workflow when its end is stored. */

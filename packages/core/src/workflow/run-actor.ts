@@ -75,7 +75,10 @@ export class RunActor {
   readonly #once = new Map<string, OnceRecord>();
   readonly #abort = new OwnAbortController();
   /** Nested workflows that are under way. */
-  readonly #entered = new Map<Path, { rules: GraphScope; input: Value; startedAt: number }>();
+  readonly #entered = new Map<
+    Path,
+    { rules: GraphScope; input: Value; startedAt: number; hasFailed?: boolean }
+  >();
   /** Steps that an earlier process may have begun. */
   readonly #interrupted: ReadonlySet<Path>;
   readonly #onRest: (rest: Rest) => void;
@@ -450,7 +453,9 @@ export class RunActor {
 
   #closeNested(path: Path, output: Value): void {
     const endedAt = Math.trunc(this.run.system.now());
-    const { input, startedAt } = this.#entered.get(path)!;
+    const { input, startedAt, hasFailed } = this.#entered.get(path)!;
+    // One of its steps ended it, and another failed.
+    if (hasFailed) return;
     this.#callNestedHooks(path, { status: "success", result: output });
     this.#entered.delete(path);
     const number = this.journal.get(path)?.number ?? this.journal.nextNumber();
@@ -462,8 +467,12 @@ export class RunActor {
   #failNested(path: Path, { error, tripwire }: Pick<StepRecord, "error" | "tripwire">): void {
     const around = [...this.#entered.keys()].filter((outer) => path.startsWith(`${outer}/`));
     for (const outer of around.sort((a, b) => b.length - a.length)) {
+      const entered = this.#entered.get(outer)!;
+      // Another of its steps may fail, too.
+      if (entered.hasFailed) continue;
+      entered.hasFailed = true;
       this.#callNestedHooks(outer, { status: tripwire ? "tripwire" : "failed", error, tripwire });
-      this.#announceEnd({ path: outer, input: this.#entered.get(outer)!.input }, { error, tripwire });
+      this.#announceEnd({ path: outer, input: entered.input }, { error, tripwire });
     }
   }
 

@@ -202,6 +202,18 @@ describe.each(PLACES)("the events of a run, %s:", (place) => {
     );
   });
 
+  it("one result of a nested workflow in which two steps fail, and one call of its onError", async () => {
+    const fail = () => Promise.reject(new Error("no"));
+    let errors = 0;
+    const inner = createWorkflow({ id: "inner", ...any, options: { onError: () => void errors++ } })
+      .parallel([step("x", fail), step("y", fail)])
+      .commit();
+    const { of } = await eventsOf(flow().then(inner).commit(), 1);
+    const ids = of("workflow-step-result").map((payload) => (payload as { id: string }).id);
+    expect(ids.filter((id) => id === "inner")).toHaveLength(1);
+    expect(errors).toBe(1);
+  });
+
   it("workflow-step-result of a mapping that fails has its input and the error", async () => {
     const { of } = await eventsOf(
       flow()

@@ -1,6 +1,9 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { Agent } from "@selvedge/core/agent";
 import { insert, MESSAGES, remove, type Storage } from "@selvedge/core/storage";
 import { LibSQLStore } from "@selvedge/libsql";
@@ -66,6 +69,26 @@ it.skipIf("missing" in found)("moves a file to PostgreSQL, where threads continu
   await there.close();
   await store.close();
   await expect(move()).rejects.toThrow("Copy into an empty schema");
+});
+
+it.skipIf("missing" in found)("leaves the schema empty if it is killed", async () => {
+  const url = `file:${join(folder, "killed.db")}`;
+  const file = new LibSQLStore({ url });
+  await file.commit([
+    insert(MESSAGES, { id: "m", thread_id: "t", role: "user", content: {}, created_at: 0 }),
+  ]);
+  await file.close();
+  const program = fileURLToPath(new URL("killed-move.ts", import.meta.url));
+  const child = fork(program, [url, connectionString, "killed"], {
+    execArgv: ["--conditions=selvedge-source"],
+  });
+  expect(await once(child, "exit")).toEqual([null, "SIGKILL"]);
+  const store = new PostgresStore({ connectionString, schemaName: "killed" });
+  expect(await store.count({ table: MESSAGES })).toBe(0);
+  const from = join(folder, "killed.db");
+  expect(await runMoveCommand({ from, to: connectionString, schema: "killed" })).toBe(0);
+  expect(await store.count({ table: MESSAGES })).toBe(1);
+  await store.close();
 });
 
 it("names the file or the database that is missing", async () => {

@@ -4,7 +4,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { findPostgres, freePort, serverUser } from "../../packages/pg/src/__fixtures__/postgres-server.ts";
+import { freePort } from "@selvedge/testing";
+import { findPostgres, serverUser } from "../../packages/pg/src/__fixtures__/postgres-server.ts";
 
 const run = promisify(execFile);
 

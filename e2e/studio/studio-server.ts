@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePort } from "@selvedge/testing";
 
 const BIN = fileURLToPath(new URL("../../packages/cli/bin/selvedge.js", import.meta.url));
 
@@ -61,15 +61,4 @@ export class StudioServer {
     await this.kill();
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const { port } = probe.address() as { port: number };
-      probe.close(() => resolve(port));
-    });
-  });
 }

@@ -6,19 +6,19 @@ import { thread, worker } from "./worker.ts";
 
 const server = await startServer();
 
-// One worker is running and reads the thread. It has nothing to do yet.
+// A worker accepts a message and is in the middle of its tool call.
+const child = fork(new URL("child.ts", import.meta.url), [server.connectionString]);
+child.once("exit", (_, signal) => assert.equal(signal, "SIGKILL"));
+const [key] = (await once(child, "message")) as [string];
+
+// A second worker starts, reads the thread, and has nothing to do yet. Then the first one is killed.
 const keys: string[] = [];
-const { mastra, agent } = worker(server.connectionString, async (key) => void keys.push(key));
+const { mastra, agent } = worker(server.connectionString, async (again) => void keys.push(again));
 await mastra.start();
 const subscription = await agent.subscribeToThread({ ...thread, after: 0 });
-
-// Another worker accepts a message and is killed in the middle of its tool call.
-const child = fork(new URL("child.ts", import.meta.url), [server.connectionString]);
-const [key] = (await once(child, "message")) as [string];
 child.kill("SIGKILL");
-await once(child, "exit");
 
-// The first worker takes the run over. Nothing has to be restarted.
+// The second worker takes the run over. Nothing has to be restarted.
 let last = 0;
 let text = "";
 for await (const chunk of subscription.stream) {

@@ -56,7 +56,7 @@ const model = scriptedModel([
 const agent = new Agent({ name: "guide", instructions: "Answer from the docs.", model, tools: { search } });
 const { text } = await agent.generate("How do I recall messages by meaning?");
 console.log(text);
-assert.match(JSON.stringify(model.calls[1]!.prompt), /Recall by meaning/);
+assert.match(JSON.stringify(model.calls[1]!.prompt), /Semantic recall/);
 
 // A graph of passages also finds related passages that share no words with the question.
 const explore = createGraphRAGTool({

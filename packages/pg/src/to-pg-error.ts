@@ -10,7 +10,8 @@ const HINTS: Readonly<Record<string, string>> = {
   "28000": "the user was refused. Check the user, ssl, and the server's pg_hba.conf",
   "3D000": "there is no such database. Create it, or check the name",
   "42501":
-    "the user lacks a permission. Grant CREATE on the schema, or let a user that has it open the store once",
+    "the user lacks a permission. Grant SELECT, INSERT, UPDATE and DELETE on the tables, and CREATE on the schema, or let a user " +
+    "that has it open the store once",
   "25006": "it is read-only, such as a standby. Use the address of the primary",
   "22P05": "the encoding of the database lacks a character. Use a database with ENCODING 'UTF8'",
   "42703": "a table has other columns than expected. Pass an empty schema as schemaName",
@@ -19,12 +20,14 @@ const HINTS: Readonly<Record<string, string>> = {
   "53100": "the disk is full. Free some space on the server",
   "53200": "it is out of memory. Raise max_locks_per_transaction if it names locks",
   "53300": "it has too many connections. Lower max, raise max_connections, or use a pooler",
+  "55P03": "a lock was not available in time. Raise lock_timeout if it is set",
   "57014": "the statement was cancelled or took too long. Raise statement_timeout if it is set",
   "57P03": "it is starting or stopping. Try again later",
 };
 
-/** Errors of the driver that have no code, by a part of their message. */
+/** Errors without a code that says enough, by a part of their message. */
 const HINTS_BY_MESSAGE: readonly (readonly [part: string, hint: string])[] = [
+  ["during recovery", HINTS["25006"]!],
   ["does not support SSL", "it does not support SSL. Turn SSL on in the server, or leave out ssl"],
   ["connection timeout", HINTS["ETIMEDOUT"]!],
   ["timeout exceeded when trying to connect", HINTS["ETIMEDOUT"]!],

@@ -13,6 +13,7 @@ export {
   type ScriptedUsage,
 } from "./scripted-model.ts";
 export { cuttingProxy, type CuttingProxy } from "./cutting-proxy.ts";
+export { freePort } from "./free-port.ts";
 // Time and ids
 export { VirtualClock, type Waiting } from "./virtual-clock.ts";
 export { virtualSystem, type VirtualSystem, type VirtualSystemOptions } from "./virtual-system.ts";

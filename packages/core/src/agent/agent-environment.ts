@@ -1,3 +1,4 @@
+import type { Workspace } from "../workspace/workspace.ts";
 import { AgentError } from "../errors.ts";
 import { defaultLogger, type Logger } from "../logger.ts";
 import type { MastraMemory, MemoryAgent } from "../memory/memory.ts";
@@ -51,6 +52,7 @@ export class AgentEnvironment {
   readonly #opened = new Set<Threads>();
   #host: AgentHost | undefined;
   #ephemeral: Storage | undefined;
+  #skillsWorkspace: Promise<Workspace> | undefined;
   readonly #unknown = new Set<string>();
   #warned = false;
 
@@ -64,6 +66,11 @@ export class AgentEnvironment {
 
   get host(): AgentHost | undefined {
     return this.#host;
+  }
+
+  /** The workspace for skills of an agent that has no other: one for all its runs. */
+  skillsWorkspace(open: () => Promise<Workspace>): Promise<Workspace> {
+    return (this.#skillsWorkspace ??= open());
   }
 
   useHost(host: AgentHost): void {

@@ -90,7 +90,7 @@ export async function resolveRun(
   const agentSkills = config.skills ? await resolveDynamic(config.skills, context) : [];
   const workspace =
     (await workspaceOf(environment, config, context)) ??
-    (agentSkills.length > 0 ? await emptyWorkspace(system) : undefined);
+    (agentSkills.length > 0 ? await environment.skillsWorkspace(() => emptyWorkspace(system)) : undefined);
   const browser = config.browser ? await resolveDynamic(config.browser, context) : workspace?.browser;
   const forWorkspace = { requestContext, agentSkills };
   list.setSystemMessages([

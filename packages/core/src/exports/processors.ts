@@ -111,3 +111,14 @@ export {
 } from "../processor/tool-search.ts";
 export { TrailingAssistantGuard } from "../processor/trailing-assistant-guard.ts";
 export { UnicodeNormalizer, type UnicodeNormalizerOptions } from "../processor/unicode-normalizer.ts";
+
+// With a workspace
+export { SkillsProcessor, type SkillsProcessorOptions } from "../workspace/skills/skills-processor.ts";
+export {
+  SkillSearchProcessor,
+  type SkillSearchProcessorOptions,
+} from "../workspace/skills/skill-search-processor.ts";
+export {
+  WorkspaceInstructionsProcessor,
+  type WorkspaceInstructionsProcessorOptions,
+} from "../workspace/workspace-instructions-processor.ts";

@@ -18,6 +18,7 @@ export type {
 } from "../storage/storage.ts";
 export { insert, remove, requireNone, requireRow, update } from "../storage/writes.ts";
 export { keysOf } from "../storage/keys-of.ts";
+export { commitTogether } from "../storage/commit-together.ts";
 export { KeyLines } from "../storage/key-lines.ts";
 export type { PruneReport, Retention } from "../storage/prune.ts";
 export { InMemoryDriver } from "../storage/in-memory-driver.ts";

@@ -3,11 +3,11 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { freePort } from "@selvedge/testing";
 
 const SQLD = fileURLToPath(new URL("../../../../node_modules/.cache/sqld/sqld", import.meta.url));
 
@@ -75,13 +75,4 @@ export function makeTokens(): { publicKey: string; token(claims?: object): strin
       return `${text}.${sign(null, Buffer.from(text), privateKey).toString("base64url")}`;
     },
   };
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -5,6 +5,7 @@ import {
   type Commit,
   type CommitOutcome,
   type CommitResult,
+  commitTogether,
   encodeNewRow,
   encodeRow,
   KeyLines,
@@ -109,17 +110,8 @@ export class RemoteDriver implements StorageDriver {
     return result!.rows[0]![0] as number;
   }
 
-  async commit(commits: readonly Commit[]): Promise<CommitOutcome[]> {
-    const together = commits.length > 1 ? await this.#track(() => this.#commitTogether(commits)) : undefined;
-    if (together) return together;
-    return Promise.all(
-      commits.map((commit) =>
-        this.#track(() => this.#commit(commit)).then(
-          (result) => ({ result }),
-          (error: unknown) => ({ error }),
-        ),
-      ),
-    );
+  commit(commits: readonly Commit[]): Promise<CommitOutcome[]> {
+    return commitTogether(commits, (commit) => this.#track(() => this.#commit(commit)));
   }
 
   watch(onChange: (change: Change) => void): () => void {
@@ -174,23 +166,6 @@ export class RemoteDriver implements StorageDriver {
     await Promise.allSettled(this.#underWay);
     await this.#news.close();
     await this.#connection.end();
-  }
-
-  /** In one transaction. Returns `undefined` if one was refused and nothing took effect: alone, each learns its reason. */
-  async #commitTogether(commits: readonly Commit[]): Promise<CommitOutcome[] | undefined> {
-    const key = commits.flatMap(keysOf);
-    try {
-      const { changes, auto } = await this.#commit({ key, writes: commits.flatMap(({ writes }) => writes) });
-      let first = 0;
-      return commits.map(({ writes }) => {
-        const end = first + writes.length;
-        const result = { changes: changes.slice(first, end), auto: auto.slice(first, end) };
-        first = end;
-        return { result };
-      });
-    } catch (error) {
-      return AgentError.is(error, "storage-failed") ? commits.map(() => ({ error })) : undefined;
-    }
   }
 
   async #commit(commit: Commit): Promise<CommitResult> {

@@ -12,10 +12,10 @@ import {
   update,
   type Write,
 } from "@selvedge/core/storage";
-import { cuttingProxy } from "@selvedge/testing";
+import { cuttingProxy, freePort } from "@selvedge/testing";
 import { Random } from "@selvedge/testing/simulator";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freePort, makeTokens, SqldServer, sqldMissing } from "../__fixtures__/sqld-server.ts";
+import { makeTokens, SqldServer, sqldMissing } from "../__fixtures__/sqld-server.ts";
 import { LibSQLStore } from "../libsql-store.ts";
 
 if (sqldMissing !== undefined) console.warn(`skipped: faults of a libSQL server: ${sqldMissing}`);

@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { freePort } from "./postgres-server.ts";
+import { freePort } from "@selvedge/testing";
 
 /** Why there is no PgBouncer here, or `undefined`. */
 export const pgbouncerMissing: string | undefined = isInstalled()

@@ -1,10 +1,10 @@
 import { execFile, execFileSync } from "node:child_process";
 import { chownSync, existsSync, globSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import { freePort } from "@selvedge/testing";
 import type { TestServer } from "./pglite-server.ts";
 
 const run = promisify(execFile);
@@ -56,15 +56,4 @@ export function serverUser(): { uid: number; gid: number } | undefined {
 function idsOf(user: string): { uid: number; gid: number } {
   const id = (flag: string): number => Number(execFileSync("id", [flag, user], { encoding: "utf8" }));
   return { uid: id("-u"), gid: id("-g") };
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-    });
-  });
 }

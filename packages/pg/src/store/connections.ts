@@ -243,10 +243,11 @@ async function oneByOne(
 function isAway(error: unknown): boolean {
   if (!isFromServer(error)) return error instanceof Error && !isOurs(error);
   const { code = "" } = error;
-  return code.startsWith("08") || AWAY.has(code) || error.message.includes("during recovery");
+  return code.startsWith("08") || AWAY.has(code);
 }
 
-const AWAY: ReadonlySet<string> = new Set(["25006", "53300", "57P01", "57P02", "57P03"]);
+/** A standby refuses BEGIN READ WRITE with 0A000, and its message depends on the server's language. */
+const AWAY: ReadonlySet<string> = new Set(["0A000", "25006", "53300", "57P01", "57P02", "57P03"]);
 
 /** A deadlock or a serialization failure vanishes when the transaction is tried again. */
 function isTransient(error: unknown): boolean {
@@ -274,7 +275,7 @@ function isPool(pool: pg.Pool | pg.PoolConfig): pool is pg.Pool {
 const INT8 = 20;
 
 /** Integers are safe ones, as the row codec checks. */
-const TYPES: pg.CustomTypesConfig = {
+export const TYPES: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format: "text") =>
     oid === INT8 ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };

@@ -1,11 +1,21 @@
 import { isDeepStrictEqual } from "node:util";
 import { AgentError } from "@selvedge/core/errors";
-import { encodeRow, realSystem, type Row, type Storage, type Table, TABLES } from "@selvedge/core/storage";
+import {
+  type Cells,
+  encodeRow,
+  realSystem,
+  type Row,
+  type Select,
+  type Storage,
+  type Table,
+  TABLES,
+} from "@selvedge/core/storage";
+import type { ClientBase } from "pg";
 import { toPgError } from "../to-pg-error.ts";
-import { Connections, Refused } from "./connections.ts";
+import { Connections, TYPES } from "./connections.ts";
 import { PostgresStore } from "./postgres-store.ts";
-import { addTables, quote } from "./schema.ts";
-import { SqlWriter } from "./sql.ts";
+import { createTables, locked, quote } from "./schema.ts";
+import { SqlWriter, type Statement, toRows } from "./sql.ts";
 import { type PostgresStoreOptions, toSettings } from "./store-options.ts";
 
 const PAGE = 500;
@@ -20,8 +30,8 @@ export interface CopyProgress {
 }
 
 /**
- * Copies everything in a store that no process uses to an empty schema, and compares every row. If anything fails, the
- * schema is empty again.
+ * Copies everything in a store that no process uses to an empty schema, and compares every row. All of it is one
+ * transaction: whatever happens in the meantime, the schema has everything or nothing.
  */
 export async function copyToPostgres(
   from: Storage,
@@ -29,48 +39,79 @@ export async function copyToPostgres(
   onProgress: (progress: CopyProgress) => void = () => {},
 ): Promise<{ tables: number; rows: number }> {
   const settings = toSettings(options);
+  const { schema } = settings;
   const to = new PostgresStore(options);
   const connections = new Connections(settings, options.system ?? realSystem);
-  const sql = new SqlWriter(settings.schema);
-  const nameOf = (table: Table): string => `${quote(settings.schema)}.${quote(table.name)}`;
   try {
     await from.init();
     await to.init();
     const tables = await tablesOf(from);
-    await connections.session((client) => addTables(client, settings.schema, tables));
-    for (const table of tables)
-      if ((await to.count({ table })) > 0)
-        throw new AgentError(
-          "invalid-argument",
-          `The schema "${settings.schema}" already contains rows in ${table.name}. Copy into an empty schema.`,
-        );
     let rows = 0;
-    try {
-      for (const table of tables) {
-        const of = await from.count({ table });
-        let copied = 0;
-        for await (const page of pages(from, table)) {
-          const cells = page.map((row) => encodeRow(table, row));
-          await connections.transaction([sql.insertAll(table, cells)!]);
-          copied += page.length;
-          onProgress({ doing: "copy", table: table.name, rows: copied, of });
-        }
-        if (table.auto !== undefined)
-          await connections.transaction([numbersAfter(nameOf(table), table.auto)]);
-        rows += copied;
-      }
-      for (const table of tables) await compare(from, to, table, onProgress);
-    } catch (error) {
-      const names = tables.map(nameOf).join(", ");
-      await connections.transaction([{ text: `TRUNCATE ${names}`, values: [] }]).catch(() => {});
-      throw error;
-    }
+    await connections.session((client) =>
+      locked(client, schema, async () => {
+        const copy = new Copy(client, schema);
+        await createTables(client, schema, tables);
+        for (const table of tables) await copy.requireEmpty(table);
+        rows = 0;
+        for (const table of tables) rows += await copy.fill(table, from, onProgress);
+        for (const table of tables) await compare(from, copy, table, onProgress);
+      }),
+    );
     return { tables: tables.length, rows };
   } catch (error) {
-    throw toPgError(error instanceof Refused ? error.cause : error);
+    throw toPgError(error);
   } finally {
     await to.close();
     await connections.end();
+  }
+}
+
+/** What is copied, seen from inside the transaction. */
+class Copy {
+  readonly #client: ClientBase;
+  readonly #schema: string;
+  readonly #sql: SqlWriter;
+
+  constructor(client: ClientBase, schema: string) {
+    this.#client = client;
+    this.#schema = schema;
+    this.#sql = new SqlWriter(schema);
+  }
+
+  async select(query: Select): Promise<Row[]> {
+    return toRows(query, await this.#query(this.#sql.select(query)));
+  }
+
+  async requireEmpty(table: Table): Promise<void> {
+    const found = await this.select({ table, limit: 1 });
+    if (found.length > 0)
+      throw new AgentError(
+        "invalid-argument",
+        `The schema "${this.#schema}" already contains rows in ${table.name}. Copy into an empty schema.`,
+      );
+  }
+
+  /** Returns how many rows there were. */
+  async fill(table: Table, from: Storage, onProgress: (progress: CopyProgress) => void): Promise<number> {
+    const of = await from.count({ table });
+    let rows = 0;
+    for await (const page of pages((query) => from.select(query), table)) {
+      await this.#query(
+        this.#sql.insertAll(
+          table,
+          page.map((row) => encodeRow(table, row)),
+        )!,
+      );
+      rows += page.length;
+      onProgress({ doing: "copy", table: table.name, rows, of });
+    }
+    const name = `${quote(this.#schema)}.${quote(table.name)}`;
+    if (table.auto !== undefined) await this.#query(numbersAfter(name, table.auto));
+    return rows;
+  }
+
+  async #query({ text, values }: Statement): Promise<Cells[]> {
+    return (await this.#client.query({ text, values: values!, types: TYPES })).rows as Cells[];
   }
 }
 
@@ -81,23 +122,23 @@ async function tablesOf(store: Storage): Promise<Table[]> {
   return [...core, ...domains.flatMap((row) => row["tables"] as unknown as Table[])];
 }
 
-function numbersAfter(name: string, auto: string): { text: string; values: unknown[] } {
+function numbersAfter(name: string, auto: string): Statement {
   const text = `SELECT setval(pg_get_serial_sequence($1, $2), coalesce(max(${quote(auto)}), 0) + $3) FROM ${name}`;
   return { text, values: [name, auto, NUMBERS_APART] };
 }
 
 /** The rows of a table, ordered by its key. A page ends where the first column of the key changes. */
-async function* pages(store: Storage, table: Table): AsyncGenerator<Row[]> {
+async function* pages(select: (query: Select) => Promise<Row[]>, table: Table): AsyncGenerator<Row[]> {
   const [first, ...rest] = table.auto === undefined ? table.key : [table.auto];
   const orderBy = [first!, ...rest].map((column) => ({ column }));
   for (let after: string | number | undefined; ;) {
     const where = after === undefined ? {} : { [first!]: { gt: after } };
-    let rows = await store.select({ table, where, orderBy, limit: PAGE });
+    let rows = await select({ table, where, orderBy, limit: PAGE });
     const last = rows.at(-1)?.[first!] as string | number | undefined;
     if (last === undefined) return;
     if (rows.length === PAGE && rest.length > 0) {
       const whole = rows.filter((row) => row[first!] !== last);
-      rows = whole.length > 0 ? whole : await store.select({ table, where: { [first!]: last }, orderBy });
+      rows = whole.length > 0 ? whole : await select({ table, where: { [first!]: last }, orderBy });
     }
     yield rows;
     after = rows.at(-1)![first!] as string | number;
@@ -106,14 +147,14 @@ async function* pages(store: Storage, table: Table): AsyncGenerator<Row[]> {
 
 async function compare(
   from: Storage,
-  to: Storage,
+  to: Copy,
   table: Table,
   onProgress: (progress: CopyProgress) => void,
 ): Promise<void> {
   const of = await from.count({ table });
-  const copies = pages(to, table);
+  const copies = pages((query) => to.select(query), table);
   let rows = 0;
-  for await (const page of pages(from, table)) {
+  for await (const page of pages((query) => from.select(query), table)) {
     const { value } = await copies.next();
     const at = page.findIndex((row, index) => !isDeepStrictEqual(row, (value as Row[] | undefined)?.[index]));
     if (at >= 0)

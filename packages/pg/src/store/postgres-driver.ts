@@ -6,7 +6,7 @@ import {
   type Commit,
   type CommitOutcome,
   type CommitResult,
-  decodeRow,
+  commitTogether,
   KeyLines,
   keysOf,
   type Row,
@@ -22,14 +22,14 @@ import type { QueryResult } from "pg";
 import { codeOf, toPgError } from "../to-pg-error.ts";
 import { Connections, Refused } from "./connections.ts";
 import { News } from "./news.ts";
-import { showNul } from "./nul.ts";
 import { addTables, CONDITION_FAILED, migrate } from "./schema.ts";
-import { type Mentions, SqlWriter, type Statement } from "./sql.ts";
+import { type Mentions, SqlWriter, type Statement, toRows } from "./sql.ts";
 import type { StoreSettings } from "./store-options.ts";
 import { WordIndex } from "./word-index.ts";
 
 /** A round trip takes longer than in a file, and readers notice a tenth of a second. */
 const FLUSH_MS = 50;
+const MAX_NAME_BYTES = 63;
 const UNIQUE_VIOLATION = "23505";
 const LOCK = `SELECT pg_advisory_xact_lock(hashtextextended(key, hashtext($2))) FROM unnest($1::text[]) AS key`;
 
@@ -61,8 +61,7 @@ export class PostgresDriver implements StorageDriver {
     this.#connections = new Connections(settings, system);
     this.#words = new WordIndex(settings.schema, this.#connections, (queries) => this.select(queries));
     this.#news = new News({
-      // PostgreSQL cuts longer names. Two schemas with one channel only hear more than they need.
-      channel: `selvedge_${settings.schema}`.slice(0, 63),
+      channel: channelOf(settings.schema),
       settings,
       connections: this.#connections,
       system,
@@ -84,9 +83,7 @@ export class PostgresDriver implements StorageDriver {
     for (const query of queries) checkSelect(query);
     const statements = queries.map((query) => this.#sql.select(query, mentions));
     const results = await this.#track(() => this.#read(statements));
-    return queries.map(({ table, columns }, index) =>
-      results[index]!.rows.map((cells: Cells) => decodeRow(table, showNuls(table, cells), columns)),
-    );
+    return queries.map((query, index) => toRows(query, results[index]!.rows as Cells[]));
   }
 
   async selectMentioning(query: Select, terms: readonly string[]): Promise<Row[]> {
@@ -105,16 +102,11 @@ export class PostgresDriver implements StorageDriver {
     return (result!.rows[0] as { n: number }).n;
   }
 
-  async commit(commits: readonly Commit[]): Promise<CommitOutcome[]> {
-    const together = commits.length > 1 ? await this.#track(() => this.#commitTogether(commits)) : undefined;
-    if (together) return together;
-    return Promise.all(
-      commits.map((commit) =>
-        this.#track(() => this.#commit(commit)).then(
-          (result) => ({ result }),
-          (error: unknown) => ({ error }),
-        ),
-      ),
+  commit(commits: readonly Commit[]): Promise<CommitOutcome[]> {
+    return commitTogether(
+      commits,
+      (commit) => this.#track(() => this.#commit(commit)),
+      (all) => this.#commitAlike(all),
     );
   }
 
@@ -155,29 +147,15 @@ export class PostgresDriver implements StorageDriver {
     await this.#connections.end();
   }
 
-  /**
-   * In one transaction, and in one statement for the writes at the same place if the commits look alike, as the chunks of
-   * many threads do. Returns `undefined` if one was refused and nothing took effect: alone, each learns its reason.
-   */
-  async #commitTogether(commits: readonly Commit[]): Promise<CommitOutcome[] | undefined> {
-    const key = commits.flatMap(keysOf);
-    try {
-      const alike = this.#alike(commits);
-      if (alike) {
-        await this.#transaction(keysOf({ key, writes: [] }), alike);
-        return commits.map(({ writes }) => ({ result: insertedAll(writes) }));
-      }
-      const { changes, auto } = await this.#commit({ key, writes: commits.flatMap(({ writes }) => writes) });
-      let first = 0;
-      return commits.map((commit) => {
-        const end = first + commit.writes.length;
-        const result = { changes: changes.slice(first, end), auto: auto.slice(first, end) };
-        first = end;
-        return { result };
-      });
-    } catch (error) {
-      return AgentError.is(error, "storage-failed") ? commits.map(() => ({ error })) : undefined;
-    }
+  /** One statement for the writes at the same place, if the commits look alike, as the chunks of many threads do. */
+  #commitAlike(commits: readonly Commit[]): Promise<CommitResult[]> | undefined {
+    const statements = this.#alike(commits);
+    if (!statements) return undefined;
+    const keys = keysOf({ key: commits.flatMap(keysOf), writes: [] });
+    return this.#track(async () => {
+      await this.#transaction(keys, statements);
+      return commits.map(({ writes }) => insertedAll(writes));
+    });
   }
 
   /** The statements of commits whose writes have the same kinds, tables and columns, in the same order. */
@@ -237,6 +215,13 @@ export class PostgresDriver implements StorageDriver {
   }
 }
 
+/** PostgreSQL refuses to notify longer names. Two schemas with one channel only hear more than they need. */
+function channelOf(schema: string): string {
+  const bytes = Buffer.from(`selvedge_${schema}`).subarray(0, MAX_NAME_BYTES);
+  // The last character may have been cut in two.
+  return bytes.toString().replace(/\uFFFD+$/, "");
+}
+
 function toResult(writes: readonly Write[], results: readonly QueryResult[]): CommitResult {
   const changes = writes.map((write, index) => {
     if (write.op === "require") return 0;
@@ -260,10 +245,4 @@ function toError({ cause, message }: Refused, index: number, writes: readonly Wr
   if (code !== CONDITION_FAILED && code !== UNIQUE_VIOLATION) return toPgError(cause);
   const table = writes[index]?.table.name;
   return new AgentError("conflict", `${table}: ${message}`, { details: { index, table } });
-}
-
-function showNuls(table: Table, cells: Cells): Cells {
-  for (const [column, cell] of Object.entries(cells))
-    if (table.columns[column] === "json" && cell !== null) cells[column] = showNul(cell as string);
-  return cells;
 }

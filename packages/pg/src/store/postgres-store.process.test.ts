@@ -208,6 +208,20 @@ describe.skipIf("missing" in found)("PostgreSQL", () => {
     await Promise.all([one.close(), other.close()]);
   });
 
+  it.each(["x".repeat(63), "ä".repeat(31), `${"ä".repeat(26)}x`])(
+    "reports changes in a schema with the long name %s",
+    async (schemaName) => {
+      const [one, other] = [withOptions()(schemaName), withOptions()(schemaName)];
+      await one.init();
+      const changes: Change[] = [];
+      one.watch((change) => changes.push(change));
+      await expect.poll(() => changes).toEqual(["unknown"]);
+      await other.commit([insert(RESOURCES, { id: "a" })]);
+      await expect.poll(() => changes).toEqual(["unknown", { keys: new Set(["a"]) }]);
+      await Promise.all([one.close(), other.close()]);
+    },
+  );
+
   it("finds each message by its words while others write and search", async () => {
     const schema = `t${schemas++}`;
     const stores = [withOptions()(schema), withOptions()(schema)];

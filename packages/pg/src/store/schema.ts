@@ -38,7 +38,12 @@ export async function migrate(
 }
 
 export function addTables(client: ClientBase, schema: string, tables: readonly Table[]): Promise<void> {
-  return locked(client, schema, () => run(client, tablesSql(schema, tables)));
+  return locked(client, schema, () => createTables(client, schema, tables));
+}
+
+/** Creates what is missing, in the transaction of the caller. */
+export function createTables(client: ClientBase, schema: string, tables: readonly Table[]): Promise<void> {
+  return run(client, tablesSql(schema, tables));
 }
 
 const VERSIONS = "selvedge_migrations";

@@ -3,6 +3,7 @@ import {
   type Cells,
   columnType,
   type Condition,
+  decodeRow,
   encodeCell,
   encodeNewRow,
   encodeRow,
@@ -14,7 +15,7 @@ import {
   type Where,
   type Write,
 } from "@selvedge/core/storage";
-import { hideNul } from "./nul.ts";
+import { hideNul, showNul } from "./nul.ts";
 import { quote, REQUIRE, SQL_TYPES } from "./schema.ts";
 
 export interface Statement {
@@ -160,6 +161,15 @@ function toLists(
   const lists = columns.map((column, index) => `$${index + 1}::${SQL_TYPES[columnType(table, column)]}[]`);
   const values = columns.map((column) => rows.map((row) => toStored(table, column, row)));
   return { columns, unnest: `unnest(${lists.join(", ")})`, values };
+}
+
+/** What a query selected. */
+export function toRows({ table, columns }: Select, found: readonly Cells[]): Row[] {
+  return found.map((cells) => {
+    for (const [column, cell] of Object.entries(cells))
+      if (table.columns[column] === "json" && cell !== null) cells[column] = showNul(cell as string);
+    return decodeRow(table, cells, columns);
+  });
 }
 
 function toStored(table: Table, column: string, cells: Cells): Cell {

@@ -75,10 +75,7 @@ export class RunActor {
   readonly #once = new Map<string, OnceRecord>();
   readonly #abort = new OwnAbortController();
   /** Nested workflows that are under way. */
-  readonly #entered = new Map<
-    Path,
-    { rules: GraphScope; input: Value; startedAt: number; hasFailed?: boolean }
-  >();
+  readonly #entered = new Map<Path, { rules: GraphScope; input: Value; startedAt: number }>();
   /** Steps that an earlier process may have begun. */
   readonly #interrupted: ReadonlySet<Path>;
   readonly #onRest: (rest: Rest) => void;
@@ -415,7 +412,6 @@ export class RunActor {
     if (work.kind === "enter") {
       const ref = answer === work.input.data ? work.input.ref : undefined;
       this.#entered.set(path, { rules: work.node.scope, input: work.input, startedAt: now });
-      this.publish(...events.stepStart(this.run.runId, this.callId(path), work, now, undefined));
       return this.#driver.succeeded(path, { data: answer, ref });
     }
     const record = this.#recordOf(work, undefined);
@@ -435,13 +431,6 @@ export class RunActor {
     this.#driver.succeeded(path, output);
   }
 
-  /** A nested workflow ended. */
-  #announceEnd(work: Pick<Work, "path" | "input">, end: Parameters<typeof events.stepResult>[3]): void {
-    const { runId } = this.run;
-    this.#announce(...events.stepResult(runId, this.callId(work.path), work, end));
-    this.#announce(events.stepFinish(runId, work.path));
-  }
-
   #wakeUp(work: Work): void {
     const { path, input } = work;
     const now = Math.trunc(this.run.system.now());
@@ -453,27 +442,18 @@ export class RunActor {
 
   #closeNested(path: Path, output: Value): void {
     const endedAt = Math.trunc(this.run.system.now());
-    const { input, startedAt, hasFailed } = this.#entered.get(path)!;
-    // One of its steps ended it, and another failed.
-    if (hasFailed) return;
+    const { input, startedAt } = this.#entered.get(path)!;
     this.#callNestedHooks(path, { status: "success", result: output });
     this.#entered.delete(path);
     const number = this.journal.get(path)?.number ?? this.journal.nextNumber();
     this.#record({ path, number, status: "success", attempt: 1, input, output, startedAt, endedAt });
-    this.#announceEnd({ path, input }, { output });
   }
 
   /** A step failed, and the workflows around it with it. */
   #failNested(path: Path, { error, tripwire }: Pick<StepRecord, "error" | "tripwire">): void {
     const around = [...this.#entered.keys()].filter((outer) => path.startsWith(`${outer}/`));
-    for (const outer of around.sort((a, b) => b.length - a.length)) {
-      const entered = this.#entered.get(outer)!;
-      // Another of its steps may fail, too.
-      if (entered.hasFailed) continue;
-      entered.hasFailed = true;
+    for (const outer of around.sort((a, b) => b.length - a.length))
       this.#callNestedHooks(outer, { status: tripwire ? "tripwire" : "failed", error, tripwire });
-      this.#announceEnd({ path: outer, input: entered.input }, { error, tripwire });
-    }
   }
 
   /** Calls the callbacks of a nested workflow when its end is stored. */

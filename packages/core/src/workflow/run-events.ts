@@ -9,9 +9,6 @@ import { labelOf } from "./run-view.ts";
 /** An event, and where the store has the values of its payload. */
 type Event = [chunk: WorkflowChunk, refs?: Record<string, Ref> | undefined];
 
-/** What an event is about: a step, a sleep or a nested workflow. */
-type Place = Pick<Work, "path" | "input">;
-
 const from = "WORKFLOW";
 
 export function workflowStart(runId: string, workflowId: string): WorkflowChunk {
@@ -21,7 +18,7 @@ export function workflowStart(runId: string, workflowId: string): WorkflowChunk 
 export function stepStart(
   runId: string,
   stepCallId: string,
-  { path, input }: Place,
+  { path, input }: Work,
   startedAt: number,
   before: StepRecord | undefined,
 ): Event {
@@ -40,7 +37,7 @@ export function stepStart(
 export function stepResult(
   runId: string,
   stepCallId: string,
-  { path, input }: Place,
+  { path, input }: Work,
   end: { output: Value } | { error: unknown; tripwire?: WorkflowTripwire | undefined },
 ): Event {
   const base = { id: labelOf(path), stepCallId, payload: input.data };

@@ -233,6 +233,79 @@ const RULES: Rule[] = [
     finds: ["The answer does not fit the schema"],
   },
   {
+    avoid: [
+      String.raw`\bcarr(?:y|ies|ied|ying) out (?:at most |one |its |their |a |the )?(?:CODE )?(?:runs?|threads?|jobs?)\b`,
+      String.raw`\b(?:runs|threads|jobs) that (?:one|this|a) process carries out\b`,
+    ],
+    write: "execute, run",
+    finds: ["the processes that carry out runs", "runs that one process carries out at once"],
+    allows: ["Carry out the plan."],
+  },
+  {
+    avoid: [
+      String.raw`\bfrom (?!then\b|now\b|here\b)(?:node |the next |your next )?[\w.,]+(?: entries)? on(?=[.,;:)]|$)`,
+      String.raw`\bfrom [\d.,]+(?: entries)? on\b`,
+    ],
+    write: "N or more, N or later, starting with",
+    finds: ["HNSW from 20,000 entries on", "(from Node 22.15 on)", "You can call it from your next step on."],
+    allows: [
+      "the events from now on",
+      "From then on, any reader can decide",
+      "from 1 to 3 on each side",
+      "a message from ada",
+    ],
+  },
+  {
+    avoid: [String.raw`\bbut without effect\b`],
+    write: "but no effect, but has no effect",
+    finds: ["accepted, but without effect"],
+  },
+  {
+    avoid: [String.raw`\bby the clock\b`],
+    write: "on a schedule, at fixed times",
+    finds: ["starts a workflow by the clock"],
+  },
+  {
+    avoid: [String.raw`\b(?:takes?|taking|took) (?:it|them|changes|a grant) back\b`],
+    write: "reverts, revokes",
+    finds: ["`/undo` takes it back", "take a grant back"],
+  },
+  {
+    avoid: [String.raw`\bwhat of an?\b`],
+    write: "which parts of a …",
+    finds: ["Show what of a project works"],
+    allows: ["What is left of a thread"],
+  },
+  {
+    avoid: [String.raw`\bshow(?:s|ed)? (?:that (?:it|they) lives?|(?:no )?signs of life)\b`],
+    write: "heartbeat",
+    finds: ["when each last showed that it lives", "shows no signs of life"],
+  },
+  {
+    avoid: [String.raw`\bof (?:theirs|ours)\b`],
+    write: "their …, our …",
+    finds: ["A response of theirs that is too long"],
+  },
+  {
+    avoid: [String.raw`\b(?:gets?|got) the ending\b`, String.raw`\b(?:is|are|was) put back\b`],
+    write: "is renamed with the suffix; is restored",
+    finds: ["the program gets the ending `.blocked`", "such a link is put back"],
+    allows: ["Put the file back, or restart."],
+  },
+  {
+    avoid: [
+      String.raw`\bcounts? from now\b`,
+      String.raw`\bthe most that is allowed\b`,
+      String.raw`\band the like\b`,
+    ],
+    write: "applies from now; the limit is; such as",
+    finds: [
+      "A new pattern counts from now",
+      "1,000 steps, the most that is allowed",
+      "`@daily` and the like",
+    ],
+  },
+  {
     avoid: [String.raw`\bso far\b`, String.raw`\bby then\b`],
     write: "nothing, or the figure and its date",
     finds: ["180,000 so far", "what it had by then"],

@@ -2,6 +2,7 @@ import type { Adapter } from "./types.ts";
 
 export const ADAPTERS: readonly string[] = [
   "floor",
+  "floor-journaled",
   "ours",
   "pi",
   "openai-agents",

@@ -22,11 +22,11 @@ export interface ReconnectOptions {
 export interface ProcessOptions<Chunk> {
   /** Called for each chunk, in order. An error it throws ends the processing and propagates. */
   onChunk: (chunk: Chunk) => unknown;
-  /** Resumes where it was after the connection breaks. */
+  /** Resumes after the last chunk when the connection breaks. */
   reconnect?: boolean | ReconnectOptions;
   /** Called when the connection breaks and when it is restored. */
   onConnection?: (state: "live" | "reconnecting", error?: Error) => void;
-  /** Called when the thread's queue may have changed, from any client. Reload after a reconnect, too. */
+  /** Called when any client may have changed the thread's queue. Reload the queue after a reconnect too. */
   onQueueChange?: () => void;
 }
 
@@ -198,7 +198,7 @@ export class ChunkStream<Chunk extends AnyChunk = WireChunk> {
   }
 }
 
-/** The server is up and refuses: retrying does not help. */
+/** The server responds and rejects the request, so retrying does not help. */
 export function isRefusal({ status }: AgentError): boolean {
   return status === 501 || (status >= 400 && status < 500 && status !== 409 && status !== 429);
 }

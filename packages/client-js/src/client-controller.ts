@@ -15,7 +15,7 @@ export class ClientController {
     this.id = checkName("a controller", id);
   }
 
-  /** A session by its id. Without one it is the resource's own. */
+  /** Returns a session by its id, or the resource's default session. */
   session(sessionId?: string, options?: SessionOptions): ClientSession {
     return new ClientSession(this.#transport, this.id, sessionId, options);
   }
@@ -32,7 +32,7 @@ export class ClientController {
     return (await call(this.#transport, "listSessions", { ...this.#params, query })).sessions;
   }
 
-  /** What the session has under way is aborted; its threads stay. */
+  /** Aborts the session's active run. Its threads are kept. */
   async deleteSession({ id }: { id: string }): Promise<void> {
     const params = { ...this.#params.params, sessionId: id };
     await call(this.#transport, "deleteSession", { params });

@@ -55,7 +55,7 @@ export class ClientSessionThreads {
     return messages.map(toMessage);
   }
 
-  /** What the subagent of a call on the current thread said and did. */
+  /** The messages of the subagent of a call on the current thread. */
   async listSubagentMessages(options: {
     toolCallId: string;
     limit?: number;

@@ -21,7 +21,7 @@ export interface QueuedFollowUp {
 }
 
 type Sent = RouteCalls["sendSessionMessage"]["body"];
-/** A message, with the key that lets a program send it again without harm. */
+/** A message with an idempotency key, so that it can safely be sent again. */
 export type SessionSend = { content: string; idempotencyKey?: string } & Pick<Sent, "files" | "id">;
 export type SessionAck = RouteCalls["sendSessionMessage"]["response"];
 type Category = RouteCalls["setCategoryPermission"]["body"]["category"];
@@ -29,7 +29,7 @@ type Policy = RouteCalls["setCategoryPermission"]["body"]["policy"];
 
 /**
  * A session on a server: the same events, methods and display state as in the process that has it. `open()`, `subscribe()`
- * and every call that needs the server connect it; what it shows is right from `open()` on.
+ * and every call that needs the server connect it; its state is complete after `open()`.
  */
 export class ClientSession {
   readonly #line: SessionLine;
@@ -45,7 +45,7 @@ export class ClientSession {
     this.thread = new ClientSessionThreads(this.#line);
   }
 
-  /** Opens the session, and makes it where there is none. Resolves when everything that is there is shown. */
+  /** Opens the session, or creates it. Resolves when the stored state is loaded. */
   open(): Promise<void> {
     return this.#line.open();
   }
@@ -61,7 +61,7 @@ export class ClientSession {
     return unsubscribe;
   }
 
-  /** The session as the server last told it: thread, mode, model, tags, and with the grant `control` state, rules and grants. */
+  /** The session as the server last sent it: thread, mode, model, tags, and with the grant `control` state, rules and grants. */
   info(): SessionInfo {
     return this.#line.info;
   }
@@ -141,7 +141,7 @@ export class ClientSession {
       const body = { message: content, ...(files && { files }) };
       await this.#line.call("editFollowUp", { params: { messageId: id }, body });
     },
-    /** Puts a message at another place of the queue: 0 is the next one. */
+    /** Moves a message to another position in the queue: 0 is the next one. */
     move: async ({ id, to }: { id: string; to: number }): Promise<void> => {
       await this.#line.call("moveFollowUp", { params: { messageId: id }, body: { to } });
     },
@@ -162,7 +162,7 @@ export class ClientSession {
     return ack;
   }
 
-  /** Sends a message. Resolves when it is stored, with what becomes of it. */
+  /** Sends a message. Resolves when it is stored, with what happens to it. */
   send(message: SessionSend): Promise<SessionAck> {
     return this.#send("sendSessionMessage", message);
   }

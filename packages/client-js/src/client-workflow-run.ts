@@ -97,12 +97,12 @@ export class ClientWorkflowRun {
     return this.#stream(connection, offset, { follow, end: follow ? undefined : END_OF_WORKFLOW }, signal);
   }
 
-  /** Cancels the run in any state that is not an end. */
+  /** Cancels the run, unless it has ended. */
   cancel(): Promise<CallResult<"cancelWorkflowRun">> {
     return this.#call("cancelWorkflowRun", { params: { runId: this.runId }, query: {}, body: {} }, true);
   }
 
-  /** Continues a run whose process died. Servers do this by themselves. */
+  /** Continues a run whose process died. Servers also do this automatically. */
   restart(options: RestartWorkflowOptions = {}): Promise<CallResult<"restartWorkflowRun">> {
     return this.#send("restartWorkflowRun", options);
   }

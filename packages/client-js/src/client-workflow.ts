@@ -58,7 +58,7 @@ export class ClientWorkflow {
     return new ClientWorkflowRun(this.#transport, this.workflowId, runId, body);
   }
 
-  /** A run that exists, without asking the server. */
+  /** An existing run, without a request to the server. */
   getRun(runId: string): ClientWorkflowRun {
     return new ClientWorkflowRun(this.#transport, this.workflowId, runId);
   }

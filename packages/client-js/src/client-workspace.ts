@@ -89,7 +89,7 @@ export class ClientWorkspace {
     return this.#call("listWorkspaceChanges", { query });
   }
 
-  /** Puts back what a call changed. Fails with `conflict` if it has changed since. */
+  /** Reverts the change of a call. Fails with `conflict` if the file has changed since. */
   undo({
     toolCallId,
     ...body

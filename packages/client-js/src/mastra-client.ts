@@ -56,7 +56,7 @@ export class MastraClient {
     return new ClientAgent(this.#transport, agentId);
   }
 
-  /** The processes that carry out runs. */
+  /** The processes that execute runs. */
   listWorkers(): Promise<CallResult<"listWorkers">> {
     return this.call("listWorkers");
   }
@@ -186,7 +186,7 @@ export class MastraClient {
     return this.call("resumeSchedule", { params: { scheduleId } });
   }
 
-  /** Fires it now. What it comes to is in `listScheduleTriggers()`. */
+  /** Fires it now. `listScheduleTriggers()` returns the outcome. */
   runSchedule(scheduleId: string): Promise<CallResult<"runSchedule">> {
     return this.call("runSchedule", { params: { scheduleId } });
   }

@@ -7,14 +7,14 @@ import { SessionStream } from "./session-stream.ts";
 import type { RequestInput, Transport } from "./transport.ts";
 
 export interface SessionOptions {
-  /** Only where the server has no authoriser: whose session it is. */
+  /** The owner of the session, if the server has no authorize function. */
   resourceId?: string;
-  /** The thread to be on when it is opened: it is created where there is none. */
+  /** The thread to open. Created if it does not exist. */
   threadId?: string;
-  /** For a new session: only threads with all of these count as its own. */
+  /** For a new session: it uses only threads that have all of these tags. */
   tags?: Record<string, string>;
   reconnect?: ReconnectOptions;
-  /** Told when the line breaks and when it stands again. */
+  /** Called when the connection breaks and when it is restored. */
   onConnection?: (state: "live" | "reconnecting", error?: Error) => void;
 }
 
@@ -25,7 +25,7 @@ type InSession = {
     : never;
 }[keyof RouteCalls];
 
-/** Routes that answer the session as it is after them, and need nothing but a body. */
+/** Routes that return the updated session and need only a body. */
 type Changing =
   | "switchSessionMode"
   | "switchSessionModel"
@@ -39,7 +39,7 @@ type Changing =
 
 type Own = "controllerId" | "sessionId";
 type ParamsOf<Name extends InSession> = RouteCalls[Name] extends { params: infer Params } ? Params : never;
-/** What a call takes beside the session. */
+/** The arguments of a call, besides the session. */
 type PartialInput<Name extends InSession> = Omit<CallInput<Name>, "params"> &
   ([Exclude<keyof ParamsOf<Name>, Own>] extends [never]
     ? { params?: never }
@@ -55,7 +55,7 @@ const LOGGER = {
   warn: (message: string, ...details: unknown[]): void => console.warn(`[selvedge] ${message}`, ...details),
 };
 
-/** The connection of a session: what the server tells on its stream, and what is asked of it meanwhile. */
+/** The connection of a session: its event stream, and the requests sent in the meantime. */
 export class SessionLine {
   readonly #transport: Transport;
   readonly #controllerId: string;
@@ -67,7 +67,7 @@ export class SessionLine {
   #opening: Promise<void> | undefined;
   #id: string | undefined;
   #closed = false;
-  /** Why there is no line any more. */
+  /** Why the connection ended. */
   #lost: Error | undefined;
 
   constructor(
@@ -82,7 +82,7 @@ export class SessionLine {
     this.#options = options;
   }
 
-  /** Opens the session, and makes it where there is none. Resolves when everything that is there is shown. */
+  /** Opens the session, or creates it. Resolves when the stored state is loaded. */
   open(): Promise<void> {
     this.#opening ??= this.#open().catch((error: unknown) => {
       this.#opening = undefined;
@@ -121,7 +121,7 @@ export class SessionLine {
     await this.reached(await this.call(name, { body } as never));
   }
 
-  /** Resolves when the stream has brought the version that an answer told of. */
+  /** Resolves when the stream has delivered the version that a response named. */
   async reached(session: SessionInfo): Promise<void> {
     while (!this.#closed && (this.view.session?.version ?? 0) < session.version) {
       if (this.#lost) throw this.#lost;

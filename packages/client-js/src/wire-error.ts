@@ -39,7 +39,7 @@ export function errorFromWire(body: unknown, status = 500): AgentError {
   );
 }
 
-/** A request without a response, or a response that broke off. */
+/** A request without a response, or with an interrupted response. */
 export function connectionError(what: string, cause: unknown): AgentError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new AgentError("connection-failed", `${what}: ${reason}`, { cause });

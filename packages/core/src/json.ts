@@ -74,7 +74,8 @@ function listSize(list: readonly unknown[], objects: object[], enough: number): 
 
 function recordSize(record: object, objects: object[], enough: number): number {
   let size = 0;
-  for (const key of Object.keys(record)) {
+  // Makes no list of the keys. Those that a prototype adds are few.
+  for (const key in record) {
     size += key.length + itemSize((record as Record<string, unknown>)[key], objects);
     if (size > enough) break;
   }

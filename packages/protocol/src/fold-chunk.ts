@@ -42,17 +42,13 @@ export type Changed = number | "several" | undefined;
 export function answerFrom(parts: readonly MessagePart[] = []): Answer {
   const answer: Answer = {
     parts: [...parts],
-    step: 0,
+    step: lastStep(parts),
     isOpen: false,
     texts: new Map(),
     reasonings: new Map(),
     calls: new Map(),
     questions: new Map(),
   };
-  answer.step = Math.max(
-    0,
-    answer.parts.findLastIndex(({ type }) => type === "step-start"),
-  );
   placeCalls(answer);
   return answer;
 }
@@ -194,10 +190,7 @@ export function dropStep(answer: Answer): Changed {
   if (!answer.isOpen) return undefined;
   answer.isOpen = false;
   answer.parts.length = answer.step;
-  answer.step = Math.max(
-    0,
-    answer.parts.findLastIndex(({ type }) => type === "step-start"),
-  );
+  answer.step = lastStep(answer.parts);
   clearStep(answer);
   placeCalls(answer);
   return "several";
@@ -205,8 +198,8 @@ export function dropStep(answer: Answer): Changed {
 
 /** Discards calls whose arguments started to arrive, once it is clear that the calls will not. */
 export function dropPartialCalls(answer: Answer): Changed {
-  const { parts, calls, step } = answer;
-  if (![...calls.values()].some((at) => isPartial(parts[at]!))) return undefined;
+  const { parts, step } = answer;
+  if (!hasPartialCall(answer)) return undefined;
   const kept = parts.slice(step).filter((part) => !isPartial(part));
   parts.length = step;
   for (const part of kept) parts.push(part);
@@ -230,7 +223,7 @@ function beginStep(answer: Answer, model: string | undefined): Changed {
   // Its process died before it could store the step: the step is repeated.
   const dropped = dropStep(answer);
   clearStep(answer);
-  answer.questions.clear();
+  empty(answer.questions);
   answer.isOpen = true;
   answer.step = answer.parts.push({ type: "step-start", ...(model !== undefined && { model }) }) - 1;
   return dropped ?? answer.step;
@@ -243,7 +236,7 @@ function breakOff(answer: Answer, result: string): Changed {
   const dropped = dropPartialCalls(answer);
   const open = openCalls(answer);
   for (const call of open) Object.assign(call, { state: "output-error", result, isError: true });
-  answer.questions.clear();
+  empty(answer.questions);
   if (answer.isOpen && !answer.parts.slice(answer.step).some(saysSomething)) return dropStep(answer);
   answer.isOpen = false;
   return dropped ?? (open.length > 0 ? "several" : undefined);
@@ -316,9 +309,21 @@ function describe(answer: Answer, at: number | undefined, meta: ProviderMetadata
 }
 
 function clearStep(answer: Answer): void {
-  answer.texts.clear();
-  answer.reasonings.clear();
-  answer.calls.clear();
+  empty(answer.texts);
+  empty(answer.reasonings);
+  empty(answer.calls);
+}
+
+/** To clear a map is to allocate a table, even if it is empty, as it is at the start of every step of a run. */
+function empty(map: Map<string, unknown>): void {
+  if (map.size > 0) map.clear();
+}
+
+function lastStep(parts: readonly MessagePart[]): number {
+  return Math.max(
+    0,
+    parts.findLastIndex(({ type }) => type === "step-start"),
+  );
 }
 
 function placeCalls({ parts, calls, step }: Answer): void {
@@ -326,6 +331,11 @@ function placeCalls({ parts, calls, step }: Answer): void {
     const part = parts[at]!;
     if (part.type === "tool-invocation") calls.set(part.toolInvocation.toolCallId, at);
   }
+}
+
+function hasPartialCall({ parts, calls }: Answer): boolean {
+  for (const at of calls.values()) if (isPartial(parts[at]!)) return true;
+  return false;
 }
 
 function isPartial(part: MessagePart): boolean {

@@ -106,7 +106,7 @@ export class WorkflowRunStore extends ExternalStore<WorkflowRunView> {
     await this.#run.timeTravel(options);
   }
 
-  /** Continues a run whose process died. Servers do this by themselves. */
+  /** Continues a run whose process died. Servers also do this automatically. */
   async restart(): Promise<void> {
     await this.#run.restart();
   }

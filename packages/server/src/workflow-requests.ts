@@ -36,8 +36,8 @@ const LOOKS = 5;
 const LOOK_MS = 100;
 
 /**
- * Requests with an idempotency key. The run itself executes a start or a resume once; what is kept here is the answer
- * for whoever repeats the request. If the process dies between the two, a repetition is refused with 409.
+ * Requests with an idempotency key. The run itself executes a start or a resume once; this keeps the response for a client
+ * that repeats the request. If the process dies between the two, a repeated request is rejected with 409.
  */
 export class WorkflowRequests {
   readonly #system: System;

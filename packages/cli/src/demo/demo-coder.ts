@@ -93,7 +93,7 @@ function aboutEdit(edit: Result | undefined): string {
   if (edit.isDenied) return "You declined the edit, so no file changed. ";
   return edit.isError
     ? `The edit failed: ${edit.text} `
-    : `I edited \`${edit.input["path"] as string}\`; \`/changes\` shows it, and \`/undo\` takes it back. `;
+    : `I edited \`${edit.input["path"] as string}\`; \`/changes\` shows it, and \`/undo\` reverts it. `;
 }
 
 function aboutCommand({ input, text, isDenied, isError }: Result): string {

@@ -49,7 +49,7 @@ export interface RunProfile {
   options?: AgentExecutionOptions;
   /** Stored with the run when it starts, and passed back when it is continued. */
   pinned: Record<string, JSONValue>;
-  /** What belongs to a step, for the commit that stores it. */
+  /** Data that belongs to a step, for the commit that stores it. */
   alongside?: ((step: StepRecord) => Promise<StepAddition>) | undefined;
 }
 
@@ -71,7 +71,7 @@ export interface AgentConfig<Id extends string = string, Tools extends ToolsInpu
   workspace?: DynamicArgument<Workspace>;
   /** A web browser for the agent, as tools. Default: the workspace's. */
   browser?: DynamicArgument<MastraBrowser>;
-  /** Instructions for certain tasks, made by `createSkill`. They take precedence over those of the workspace. */
+  /** Instructions for specific tasks, created with `createSkill`. They take precedence over those of the workspace. */
   skills?: DynamicArgument<InlineSkill[]>;
   /** Each becomes a tool `workflow-<key>`. */
   workflows?: DynamicArgument<Record<string, any>>;
@@ -84,11 +84,11 @@ export interface AgentConfig<Id extends string = string, Tools extends ToolsInpu
   /** Score the runs that succeed, after the answer. */
   scorers?: Scorers;
   memory?: DynamicArgument<MastraMemory>;
-  /** What notifies the agent's threads from outside, with the processors and tools it brings. */
+  /** Signal providers, which notify the agent's threads of external events and can add processors and tools. */
   signals?: readonly SignalProvider[];
   /** When the agent's notifications reach it. */
   notifications?: NotificationsConfig;
-  /** Stored; speaking is later work. */
+  /** Accepted, but has no effect. */
   voice?: any;
   inputProcessors?: DynamicArgument<Processor[]>;
   outputProcessors?: DynamicArgument<Processor[]>;

@@ -56,7 +56,7 @@ export class AgentEnvironment {
   readonly #unknown = new Set<string>();
   #warned = false;
 
-  /** `carrier` carries out the runs of the agent's threads. */
+  /** `carrier` executes the runs of the agent's threads. */
   constructor(id: string, config: AgentConfig, carrier: () => RunCarrier) {
     this.id = id;
     this.name = config.name;

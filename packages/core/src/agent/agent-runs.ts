@@ -147,7 +147,7 @@ export class AgentRuns implements RunCarrier {
     spec.waitUntil(scoreLive(scorers, work));
   }
 
-  /** Before the run goes on: should the process end, the next one does it again. */
+  /** Called before the run continues. If the process dies, the next one calls it again. */
   async #cancelWorkflows(run: Run, resumption: Resumption): Promise<void> {
     const { workflows, logger } = this.#environment;
     await workflows

@@ -99,8 +99,8 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   }
 
   /**
-   * Starts a run and returns its streams and promises at once. The run continues whether or not they are read. Throws
-   * only for calls that cannot be started: bad options, bad input, a request context that does not fit.
+   * Starts a run and immediately returns its streams and promises. The run continues whether or not they are read. Throws
+   * only for calls that cannot be started: invalid options, invalid input or an invalid request context.
    */
   async stream<const Output extends Schema | undefined = undefined>(
     messages: MessagesInput,
@@ -119,7 +119,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return this.stream(messages, { ...options, asTool: !mayWait });
   }
 
-  /** Sends a person's message: into the active run of a thread, or to open one. */
+  /** Sends a user message to the active run of a thread, or starts a run. */
   sendMessage(message: MessageInput, options: SendOptions): SendResult {
     return this.#sends.sendMessage(message, options);
   }
@@ -129,7 +129,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return this.#sends.queueMessage(message, options);
   }
 
-  /** Sends context that a system made. */
+  /** Sends context from a program. */
   sendSignal(signal: SignalInput, options: SendOptions): SendResult {
     return this.#sends.sendSignal(signal, options);
   }
@@ -140,7 +140,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
   }
 
   /**
-   * Puts an external event into the inbox of a thread, and lets the delivery policy decide when the model hears of it.
+   * Puts an external event into the inbox of a thread, and lets the delivery policy decide when the model sees it.
    * When this resolves, the record is durable.
    */
   sendNotificationSignal(
@@ -164,7 +164,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return this.#notifications.deliverDue(domain, due);
   }
 
-  /** Follows a thread, from its active run on, or from the chunk after number `after`. */
+  /** Follows a thread, starting with its active run or with the chunk after number `after`. */
   async subscribeToThread(options: {
     resourceId?: string;
     threadId: string;
@@ -229,12 +229,12 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return listSuspendedRuns(storage, this.id, options);
   }
 
-  /** What waits on a thread was changed in the store: the run under way looks before its next step. */
+  /** The thread's queue was changed in the store, so the active run checks it before its next step. */
   async mailMayHaveCome(target: { threadId: string; resourceId: string }): Promise<void> {
     (await this.#environment.threads()).mailMayHaveCome(target);
   }
 
-  /** The store of its threads, where it is known without asking anybody. */
+  /** The store of its threads, if it is known without a lookup. */
   get threadStorage(): Storage | undefined {
     const { memory } = this.#config;
     return typeof memory === "function" ? undefined : memory?.storage;
@@ -245,19 +245,19 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return (await this.#environment.threads()).expect(target);
   }
 
-  /** Where the agent's threads are: the store of its memory, or one of this process alone where it has none. */
+  /** The store of the agent's threads: its memory's store, or an in-process store if it has no memory. */
   async getThreadStorage(): Promise<Storage> {
     const { storage } = await this.#environment.threads();
     await storage.init();
     return storage;
   }
 
-  /** Calls back when a run on one of this agent's threads is over that this process carried out. For the host. */
+  /** Calls back when a run that this process executed on one of this agent's threads has ended. For the host. */
   onRunEnd(listener: (threadId: string) => void): () => void {
     return this.#runs.onEnd(listener);
   }
 
-  /** Takes up what other processes left unfinished on this agent's threads. The host calls it; a lone agent need not. */
+  /** Continues runs that other processes left unfinished on this agent's threads. Called by the host. */
   async recover(): Promise<void> {
     const memory = await this.getMemory();
     if (!memory?.storage) return;
@@ -318,7 +318,7 @@ export class Agent<Id extends string = string, Tools extends ToolsInput = ToolsI
     return this.#resolve(this.#config.model, options);
   }
 
-  /** The list of fallbacks; `null` where the agent has a single model. */
+  /** The list of fallbacks, or `null` if the agent has a single model. */
   async getModelList(requestContext?: RequestContext): Promise<ModelFallback[] | null> {
     const model = await this.getModel(requestContext && { requestContext });
     return Array.isArray(model) ? model : null;

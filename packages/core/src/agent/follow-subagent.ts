@@ -22,8 +22,8 @@ export interface SubagentThread {
 }
 
 /**
- * Reads along with a subagent until it is over, which `take` says of a chunk, or until it waits for somebody: then answers
- * what for. Whoever aborts the reader aborts the subagent.
+ * Follows a subagent until `take` returns true for a chunk, or until the subagent waits for a person. In the second case,
+ * returns what it waits for. Aborting the reader aborts the subagent.
  */
 export async function followSubagent(
   { agent, storage, threadId, resourceId, abortSignal }: SubagentThread,

@@ -11,8 +11,8 @@ import type { StepRecord } from "../run/run-journal.ts";
 const LIMITS = { total: 1000, each: 100 };
 
 /**
- * Runs without a thread that wait for an answer. They live in this process alone, and only so many of them, of nobody more than a
- * share: a run that must outlive the process belongs on a thread.
+ * Runs without a thread that wait for an answer. They exist only in this process. Their number is limited, in total and per
+ * resource. A run that must outlive the process belongs on a thread.
  */
 export class ParkedRuns {
   readonly #runs = new FairTable<{ run: Run; step: StepRecord }>(LIMITS);

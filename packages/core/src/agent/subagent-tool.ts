@@ -42,8 +42,8 @@ const INPUT: JsonSchema = {
 
 /**
  * An agent as a tool of another. Its chunks appear on the parent's stream as `tool-output`. With memory, it keeps
- * threads of its own under a resource derived from the parent's, never one that the model named. Where its threads are in
- * the parent's store, a crash finds it again, and the parent waits with it for people.
+ * its own threads under a resource derived from the parent's, never one that the model named. If its threads are in the
+ * parent's store, the parent finds it again after a crash, and waits when it waits for a person.
  */
 export function subagentTool(
   key: string,

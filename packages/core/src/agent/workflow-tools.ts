@@ -19,7 +19,7 @@ export class WorkflowTools {
     );
   }
 
-  /** Cancels the workflows of calls that nobody waits for any longer: they were declined, or their run is aborted. */
+  /** Cancels the workflows of calls that no longer have a caller: they were declined, or their run was aborted. */
   async cancelFor({ calls, abort }: Pick<Resumption, "calls" | "abort">, isAborted: boolean): Promise<void> {
     for (const call of calls) {
       const isOver = call.state === "decided" ? call.decision?.approved === false : call.state === "waiting";

@@ -5,6 +5,7 @@ import { ON, onThread } from "../agent/__fixtures__/on-thread.ts";
 import { Workspace } from "../workspace/workspace.ts";
 import { scratch } from "../workspace/__fixtures__/scratch.ts";
 import { ScriptedBrowser } from "./__fixtures__/scripted-browser.ts";
+import { MastraBrowser } from "./mastra-browser.ts";
 
 const goto = (url: string) => ({ toolCalls: [{ toolName: "browser_goto", input: { url } }] });
 
@@ -163,4 +164,12 @@ describe("MastraBrowser", () => {
     expect(() => new ScriptedBrowser({ screencast: true })).toThrow(/screencast is not supported/);
     expect(() => new ScriptedBrowser({ scope: "all" as never })).toThrow(/scope must be/);
   });
+});
+
+it("refuses a browser with a size or a time limit that cannot be meant", () => {
+  class Sized extends ScriptedBrowser {}
+  const browser = (options: object) => () => Reflect.construct(MastraBrowser, [options], Sized) as unknown;
+  expect(browser({ viewport: { width: 0, height: 720 } })).toThrow("viewport must be");
+  expect(browser({ timeout: -1 })).toThrow("timeout must be");
+  expect(browser({ viewport: "window", timeout: 0 })).not.toThrow();
 });

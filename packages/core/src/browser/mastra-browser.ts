@@ -70,6 +70,17 @@ export abstract class MastraBrowser {
         "invalid-argument",
         `scope must be "thread" or "shared", got ${showValue(scope)}.`,
       );
+    const { timeout, viewport } = options;
+    if (timeout !== undefined && !(timeout >= 0))
+      throw new AgentError(
+        "invalid-argument",
+        `timeout must be a number of milliseconds, got ${showValue(timeout)}.`,
+      );
+    if (viewport !== undefined && viewport !== "window" && !(viewport?.width > 0 && viewport.height > 0))
+      throw new AgentError(
+        "invalid-argument",
+        `viewport must be { width, height } or "window", got ${showValue(viewport)}.`,
+      );
     this.system = system;
     this.scope = scope;
     this.id = options.id ?? system.newId();

@@ -22,7 +22,7 @@ export interface SemanticRecallConfig {
   indexName?: string;
   /** A further condition on what is found, by `role`, `thread_id` or `message_id`. */
   filter?: VectorFilter;
-  /** How the index is created: `metric`, and what the vector store accepts beside it. */
+  /** How the index is created: `metric`, and other options of the vector store. */
   indexConfig?: { metric?: VectorMetric; [option: string]: unknown };
   /** Passed to an AI SDK embedding model with every call. */
   embedderOptions?: { providerOptions?: Record<string, Record<string, unknown>> };
@@ -97,19 +97,19 @@ export interface MemoryThreads {
   /** The process, as others that share the store see it. */
   readonly lease: {
     readonly id: string;
-    /** Before something is taken: makes sure that others see this process live. */
+    /** Called before a claim: makes sure that other processes see this one as alive. */
     hold(): Promise<void>;
     release(): void;
-    /** Whether what another process holds may be taken. */
+    /** Whether work owned by another process can be taken over. */
     isGone(ownerId: string): Promise<boolean>;
   };
-  /** Calls back whenever the process looks for what others left. */
+  /** Calls back whenever the process searches for abandoned work. */
   onLook(listener: () => void): void;
-  /** Awaited when the process closes, before it gives up what it holds. */
+  /** Awaited when the process closes, before it releases its work. */
   onClose(listener: () => Promise<void>): void;
   /**
    * Stores rows and puts chunks on the stream of a thread, in one commit, beside its run or without one. `busy`: nothing
-   * was stored, because another process carries out the thread. `conflict`: a condition of the rows does not hold.
+   * was stored, because another process executes the thread. `conflict`: a condition of the rows does not hold.
    */
   announce(
     target: { threadId: string; resourceId: string },
@@ -187,7 +187,7 @@ export interface MastraMemory {
   prepareRun(run: MemoryRun): Promise<MemoryParts>;
   /** How many of the newest messages a run asks its journal for, beside its input. Default: none. */
   historyLimit?(config: MemoryConfig | undefined): number;
-  /** From now on, work that the memory's runs left is carried out here. */
+  /** From now on, this process executes unfinished work of the memory's runs. */
   serve?(agent: MemoryAgent): void | Promise<void>;
   /** Thresholds of observational memory, as far as they were configured. */
   readonly omThresholds?:

@@ -37,6 +37,7 @@ export class ModelAttempt implements ModelReply {
   response: ModelReply["response"];
 
   readonly #system: System;
+  readonly #timers: Pick<System, "setTimer">;
   readonly #limits: ModelLimits;
   readonly #callerSignal: AbortSignal | undefined;
   readonly #controller = new AbortController();
@@ -62,10 +63,16 @@ export class ModelAttempt implements ModelReply {
 
   constructor(
     candidate: ModelCandidate,
-    context: { system: System; limits: ModelLimits; abortSignal: AbortSignal | undefined },
+    context: {
+      system: System;
+      timers: Pick<System, "setTimer">;
+      limits: ModelLimits;
+      abortSignal: AbortSignal | undefined;
+    },
   ) {
     this.candidate = candidate;
     this.#system = context.system;
+    this.#timers = context.timers;
     this.#limits = context.limits;
     this.#maxBytes = context.limits.replyBytes || Infinity;
     this.#callerSignal = context.abortSignal;
@@ -245,7 +252,7 @@ export class ModelAttempt implements ModelReply {
     const limit = this.#hasOutput ? chunkMs : firstChunkMs;
     if (limit > 0) wait = Math.min(wait, this.#quietSince + limit - now);
     if (wait === LONGEST_TIMER_MS && !(totalMs > 0) && !(limit > 0)) return;
-    this.#cancelTimer = this.#system.setTimer(Math.max(1, Math.ceil(wait)), this.#check);
+    this.#cancelTimer = this.#timers.setTimer(Math.max(1, Math.ceil(wait)), this.#check);
   }
 
   readonly #check = (): void => {

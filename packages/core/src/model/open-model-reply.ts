@@ -21,6 +21,8 @@ export interface OpenModelReplySettings {
   /** Retries for candidates that set no number. */
   maxRetries: number;
   system: System;
+  /** For the limits. Default: those of the system. */
+  timers?: Pick<System, "setTimer"> | undefined;
   abortSignal?: AbortSignal | undefined;
   onRetry?: ((retry: ModelRetry) => void) | undefined;
 }
@@ -37,14 +39,15 @@ export async function openModelReply(
   buildOptions: (candidate: ModelCandidate) => ModelCallOptions,
   settings: OpenModelReplySettings,
 ): Promise<ModelReply> {
-  const { limits, system, abortSignal, onRetry } = settings;
+  const { limits, system, timers = system, abortSignal, onRetry } = settings;
   const failures: Failure[] = [];
-  for (const [index, candidate] of candidates.entries()) {
+  for (let index = 0; index < candidates.length; index++) {
+    const candidate = candidates[index]!;
     const options = buildOptions(candidate);
     const retries = candidate.maxRetries ?? candidate.modelSettings?.maxRetries ?? settings.maxRetries;
     for (let attempts = 1; ; attempts++) {
       abortSignal?.throwIfAborted();
-      const attempt = new ModelAttempt(candidate, { system, limits, abortSignal });
+      const attempt = new ModelAttempt(candidate, { system, timers, limits, abortSignal });
       try {
         await attempt.open(options);
         return attempt;

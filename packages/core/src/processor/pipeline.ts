@@ -103,6 +103,10 @@ export class Pipeline {
     return this.#hooks.processToolResult.length > 0;
   }
 
+  get seesErrors(): boolean {
+    return this.#hooks.processAPIError.length > 0;
+  }
+
   /** Whether the step's output must be in the list before its tools run. */
   get seesSteps(): boolean {
     return this.#hooks.processOutputStep.length > 0;

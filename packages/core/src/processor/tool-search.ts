@@ -162,7 +162,7 @@ export class ToolSearchProcessor implements Processor {
       searchTool: createTool({
         id: "search_tools",
         description: this.#autoLoad
-          ? "Finds tools by what they do and loads them. You can call them from your next step on."
+          ? "Finds tools by what they do and loads them. You can call them starting with your next step."
           : "Finds tools by what they do. Load the ones you need with load_tool.",
         inputSchema: {
           type: "object",
@@ -178,7 +178,7 @@ export class ToolSearchProcessor implements Processor {
       }),
       loadTool: createTool({
         id: "load_tool",
-        description: "Loads one tool or several by name. You can call them from your next step on.",
+        description: "Loads one tool or several by name. You can call them starting with your next step.",
         inputSchema: {
           type: "object",
           properties: {

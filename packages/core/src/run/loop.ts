@@ -70,7 +70,7 @@ async function begin(run: Run): Promise<void> {
     await journal?.acquire(run.controller);
     folded = await prepareInput(run);
   }
-  for (const signal of signals) await run.stream.reveal(echoOf(signal, run.spec.runId));
+  await run.stream.reveal(signals.map((signal) => echoOf(signal, run.spec.runId)));
   for (const signal of folded) await run.join(signal);
   await run.joinLater();
 }

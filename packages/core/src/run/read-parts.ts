@@ -26,7 +26,7 @@ export function readParts(
     toolCalls: [],
     toolResults: [],
   };
-  const invocations = new Map<string, ToolInvocation>();
+  let invocations: Map<string, ToolInvocation> | undefined;
   for (const part of parts) {
     const meta = part.providerMetadata && { providerMetadata: part.providerMetadata };
     if (part.type === "reasoning") {
@@ -44,8 +44,9 @@ export function readParts(
       });
     } else if (part.type === "source") told.sources.push({ ...part.source, ...meta });
     else if (part.type === "tool-invocation")
-      invocations.set(part.toolInvocation.toolCallId, part.toolInvocation);
+      (invocations ??= new Map()).set(part.toolInvocation.toolCallId, part.toolInvocation);
   }
+  if (!invocations) return told;
   for (const call of calls) {
     const invocation = invocations.get(call.toolCallId);
     if (!invocation) continue;

@@ -15,34 +15,36 @@ export class ReplyTaker {
   /** The raw reply, if a processor wants to see it. */
   readonly chunks: AgentChunk[] = [];
   readonly #run: Run;
-  readonly #step: StepBuilder;
+  readonly step: StepBuilder;
+  /** The chunk that opens the step. */
+  readonly start: PayloadChunk<"step-start">;
   readonly #watcher: InputWatcher | undefined;
   readonly #objects: PartialObjectReader | undefined;
   /** Texts in progress, with the chunks that end them. */
-  readonly #open: Map<string, PayloadChunk<"text-end" | "reasoning-end">> = new Map();
+  readonly #open: Map<string, PayloadChunk<"text-end" | "reasoning-end">> | undefined;
 
   readonly #keeps: boolean;
-  readonly #tracks: boolean;
 
-  constructor(run: Run, step: StepBuilder, tools: ToolSet) {
+  constructor(run: Run, step: StepBuilder, start: PayloadChunk<"step-start">, tools: ToolSet) {
     this.#run = run;
     this.#keeps = run.pipeline.seesReplies;
-    this.#tracks = run.pipeline.seesStream;
-    this.#step = step;
+    this.#open = run.pipeline.seesStream ? new Map() : undefined;
+    this.step = step;
+    this.start = start;
     this.#watcher = InputWatcher.of(tools);
     this.#objects = run.format && !run.format.options.model ? new PartialObjectReader() : undefined;
   }
 
   readonly take = (given: ModelPart): void | Promise<void> => {
     const { runId, limits } = this.#run.spec;
-    const part = given.type === "tool-call" ? this.#step.limitCall(given, limits) : given;
+    const part = given.type === "tool-call" ? this.step.limitCall(given, limits) : given;
     if (part.type === "error") {
       throw new AgentError("model-failed", `The model's reply was interrupted: ${errorMessage(part.error)}`, {
         cause: part.error,
       });
     }
     const chunk = toChunk(part, runId);
-    return chunk ? this.#takeChunk(chunk) : this.#step.takeMeta(part);
+    return chunk ? this.#takeChunk(chunk) : this.step.takeMeta(part);
   };
 
   /** A reply without cost, marked as such. */
@@ -52,13 +54,13 @@ export class ReplyTaker {
       controller.signal.throwIfAborted();
       await this.#takeChunk({ ...chunk, runId: spec.runId });
     }
-    this.#step.usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
-    this.#step.finish(finishReason, { ...providerMetadata, selvedge: { fromCache: true } });
+    this.step.usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+    this.step.finish(finishReason, { ...providerMetadata, selvedge: { fromCache: true } });
   }
 
   /** Ends the texts that the model did not end, so that no processor holds anything back. */
   async endTexts(): Promise<void> {
-    if (!this.#run.pipeline.seesStream) return;
+    if (!this.#open) return;
     const open = [...this.#open.values()];
     this.#open.clear();
     await this.#run.stream.settle();
@@ -67,22 +69,11 @@ export class ReplyTaker {
 
   #takeChunk(chunk: AgentChunk): void | Promise<void> {
     if (this.#keeps) this.chunks.push(chunk);
-    if (this.#tracks) this.#track(chunk);
+    if (this.#open) track(this.#open, chunk);
     this.#watcher?.see(chunk);
     const emitted = this.#run.stream.emit(chunk, true);
     if (this.#objects) return this.#showObject(this.#objects, emitted);
     return emitted instanceof Promise ? emitted.then(() => {}) : undefined;
-  }
-
-  #track(chunk: AgentChunk): void {
-    if (chunk.type !== "text-delta" && chunk.type !== "reasoning-delta") {
-      if (chunk.type === "text-end" || chunk.type === "reasoning-end")
-        this.#open.delete(chunk.type + chunk.payload.id);
-      return;
-    }
-    const end = chunk.type === "text-delta" ? "text-end" : "reasoning-end";
-    const { id } = chunk.payload;
-    if (!this.#open.has(end + id)) this.#open.set(end + id, agentChunk(end, chunk.runId, { id }));
   }
 
   /** Emits the structured answer as it grows. */
@@ -95,4 +86,15 @@ export class ReplyTaker {
       await run.stream.emit({ type: "object", runId: run.spec.runId, from: "AGENT", object });
     }
   }
+}
+
+function track(open: Map<string, PayloadChunk<"text-end" | "reasoning-end">>, chunk: AgentChunk): void {
+  if (chunk.type !== "text-delta" && chunk.type !== "reasoning-delta") {
+    if (chunk.type === "text-end" || chunk.type === "reasoning-end")
+      open.delete(chunk.type + chunk.payload.id);
+    return;
+  }
+  const end = chunk.type === "text-delta" ? "text-end" : "reasoning-end";
+  const { id } = chunk.payload;
+  if (!open.has(end + id)) open.set(end + id, agentChunk(end, chunk.runId, { id }));
 }

@@ -120,7 +120,7 @@ export interface AgentExecutionOptions<Output extends Schema | undefined = any> 
   maxProcessorRetries?: number;
   /** Score this run instead of the agent's scorers. */
   scorers?: Exclude<Scorers, (...args: never[]) => unknown>;
-  /** Put what a scorer of this run would get on the result, as `scoringData`. */
+  /** Adds the input of a scorer for this run to the result, as `scoringData`. */
   returnScorerData?: boolean;
   onFinish?: (event: FinishEvent) => unknown;
   onStepFinish?: (step: StepResult) => unknown;
@@ -137,7 +137,7 @@ export interface AgentExecutionOptions<Output extends Schema | undefined = any> 
   /** The older name of `requestContext`. */
   runtimeContext?: RequestContext<any>;
   telemetry?: TelemetrySettings;
-  /** Has no effect, and logs that. Answer a suspended call with `resumeStream()`. */
+  /** Has no effect, and logs a warning. Answer a suspended call with `resumeStream()`. */
   autoResumeSuspendedTools?: boolean;
   /** `telemetry` under other names: attributes of the run's spans, and what they leave out. */
   tracingOptions?: {

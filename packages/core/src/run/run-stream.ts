@@ -142,15 +142,22 @@ export class RunStream {
    * A chunk as it will be shown, for a commit that puts it on the thread's stream. Show it with `reveal` afterwards.
    */
   async prepare(chunk: AgentChunk): Promise<AgentChunk[]> {
+    if (!this.#slow) return [this.#placed(chunk, false)];
     await this.#tail;
     const passed = this.#run.pipeline.seesStream ? await this.#process(chunk) : chunk;
     return Promise.all([passed ?? []].flat().map((one) => this.#displayed(this.#placed(one, false))));
   }
 
-  /** Shows the caller a chunk that is already on the thread's stream. */
-  async reveal(chunk: AgentChunk): Promise<void> {
-    await this.#tail;
-    await this.#shown(chunk);
+  /** Shows the caller chunks that are already on the thread's stream. */
+  async reveal(chunks: readonly AgentChunk[]): Promise<void> {
+    for (const chunk of chunks) {
+      if (!this.#slow) {
+        this.events.push(chunk);
+        continue;
+      }
+      await this.#tail;
+      await this.#shown(chunk);
+    }
   }
 
   /** Resolves when everything before is on the stream. */

@@ -19,6 +19,7 @@ import type { PayloadTransform } from "../tool/transform.ts";
 import { Patience } from "../patience.ts";
 import type { AgentExecutionOptions, RunLimits } from "./run-options.ts";
 import { RunStream } from "./run-stream.ts";
+import { RunTimers } from "./run-timers.ts";
 import type { RunEnd, RunJournal, StepAddition, StepRecord } from "./run-journal.ts";
 import { sendStateSignal, tellStates } from "./state-signals.ts";
 import type { StepBuilder } from "./step-builder.ts";
@@ -60,7 +61,7 @@ export interface RunSpec {
   waitUntil(work: Promise<unknown>): void;
   /** What the agent's profile fixed for this run; stored with its input. */
   pinned: Record<string, JSONValue> | undefined;
-  /** What belongs to a step, for the commit that stores it. */
+  /** Data that belongs to a step, for the commit that stores it. */
   alongside: ((step: StepRecord) => Promise<StepAddition>) | undefined;
   /** Keeps a run without a thread that waits, with the step whose calls are open. */
   park(run: Run, step: StepRecord): void;
@@ -92,6 +93,8 @@ export class Run {
   readonly pipeline: Pipeline;
   readonly stream: RunStream;
   readonly patience: Patience;
+  /** For the time limits of its model calls and tools. */
+  readonly timers: RunTimers;
   /** Settles, without ever rejecting, when the run is over and its last event was pushed. */
   readonly finished: Promise<void>;
   status: RunStatus = "running";
@@ -127,6 +130,7 @@ export class Run {
     this.responseId = this.newResponseId();
     this.format = spec.format ?? formatOf(spec.outputProcessors);
     const { abortSignal } = spec.options;
+    this.timers = new RunTimers(spec.system);
     this.patience = new Patience(spec.system, this.controller.signal, spec.limits.processorTimeoutMs);
     if (spec.transform) spec.transform.wait = (answer) => this.patience.for("A transform", answer);
     this.pipeline = new Pipeline(
@@ -182,7 +186,7 @@ export class Run {
   async finish(chunk: AgentChunk): Promise<boolean> {
     const chunks = await this.stream.prepare(chunk);
     const ended = await this.#end({ state: "done", mayContinue: this.mayContinue, chunks });
-    if (ended) for (const one of chunks) await this.stream.reveal(one);
+    if (ended) await this.stream.reveal(chunks);
     return ended;
   }
 
@@ -200,7 +204,7 @@ export class Run {
       this.spec.journal?.abandon();
       this.spec.logger.error(`The end of run ${this.spec.runId} could not be stored`, failure);
     }
-    for (const chunk of displayed) await this.stream.reveal(chunk);
+    await this.stream.reveal(displayed);
   }
 
   async #end(end: RunEnd): Promise<boolean> {
@@ -311,12 +315,13 @@ export class Run {
   async join(signal: CreatedAgentSignal): Promise<void> {
     this.spec.list.append(signal.toDBMessage(), "response");
     this.newResponseId();
-    await this.stream.reveal(echoOf(signal, this.spec.runId));
+    await this.stream.reveal([echoOf(signal, this.spec.runId)]);
   }
 
   close(): void {
     this.#unfollow?.();
     this.patience.close();
+    this.timers.close();
     this.stream.end();
     this.#close();
   }

@@ -79,7 +79,18 @@ async function askApp(
 }
 
 /** The reply, a processor's ready reply, or `undefined` if a processor asked to retry the rejected call. */
-export async function openReply(
+export function openReply(
+  run: Run,
+  stepNumber: number,
+  settings: StepSettings,
+): Promise<ModelReply | ReadyResponse | undefined> {
+  const { seesRequests, seesErrors } = run.pipeline;
+  return seesRequests || seesErrors
+    ? openWithProcessors(run, stepNumber, settings)
+    : askModel(run, settings, buildRequest(run, settings));
+}
+
+async function openWithProcessors(
   run: Run,
   stepNumber: number,
   settings: StepSettings,
@@ -93,14 +104,7 @@ export async function openReply(
     ({ request } = answer);
   }
   try {
-    return await openModelReply(settings.candidates, (candidate) => candidateOptions(request, candidate), {
-      limits: spec.limits,
-      maxRetries: spec.options.maxRetries ?? DEFAULT_MAX_RETRIES,
-      system: spec.system,
-      abortSignal: run.controller.signal,
-      onRetry: (retry) =>
-        spec.logger.debug(`Model call of run ${spec.runId} failed and is retried`, retry.error),
-    });
+    return await askModel(run, settings, request);
   } catch (error) {
     const retries = spec.options.maxProcessorRetries ?? DEFAULT_API_RETRIES;
     const again = !run.aborted && (await run.pipeline.apiError(error, stepNumber, spec.list));
@@ -108,6 +112,22 @@ export async function openReply(
     run.pipeline.retryCount = ++run.retries;
     return undefined;
   }
+}
+
+function askModel(
+  { spec, controller, timers }: Run,
+  { candidates }: StepSettings,
+  request: ModelCallOptions,
+): Promise<ModelReply> {
+  return openModelReply(candidates, (candidate) => candidateOptions(request, candidate), {
+    limits: spec.limits,
+    maxRetries: spec.options.maxRetries ?? DEFAULT_MAX_RETRIES,
+    system: spec.system,
+    timers,
+    abortSignal: controller.signal,
+    onRetry: (retry) =>
+      spec.logger.debug(`Model call of run ${spec.runId} failed and is retried`, retry.error),
+  });
 }
 
 function buildRequest(run: Run, settings: StepSettings): ModelCallOptions {

@@ -7,6 +7,7 @@ import { Tripwire } from "../processor/tripwire.ts";
 import type { OpenSpan } from "../telemetry/telemetry.ts";
 import { agentChunk } from "./model-part-chunk.ts";
 import type { Run } from "./run.ts";
+import type { RunJournal } from "./run-journal.ts";
 import { ReplyTaker } from "./reply-taker.ts";
 import { StepBuilder } from "./step-builder.ts";
 import { addUsage } from "../model/usage.ts";
@@ -35,28 +36,44 @@ export async function runStep(run: Run, stepNumber: number, policy: StepPolicy):
   const prepared = prepareStep(run, stepNumber);
   const settings = prepared instanceof Promise ? await prepared : prepared;
   const span = startSpan(run, settings);
+  let reply: ModelReply | ReadyResponse | undefined;
+  let taker: ReplyTaker | undefined;
   try {
-    const reply = await openReply(run, stepNumber, settings);
-    return reply ? await takeReply(run, reply, stepNumber, settings, policy, span) : "again";
+    reply = await openReply(run, stepNumber, settings);
+    if (!reply) return "again";
+    taker = beginStep(run, reply, stepNumber, settings);
+    const { step } = taker;
+    const started = run.stream.emit(taker.start);
+    if (started instanceof Promise) await started;
+    if ("chunks" in reply) await taker.takeReady(reply);
+    else await reply.each(taker.take);
+    if (!step.finished) throw incomplete(step);
+    if (run.pipeline.seesStream) await taker.endTexts();
+    if (run.pipeline.seesReplies) await processReply(run, step, taker.chunks, "chunks" in reply);
+    if (run.pipeline.seesSteps) await processOutput(run, step);
+    const { toolSet, activeTools } = settings;
+    const tools = step.calls.length > 0 ? await runToolCalls(run, step, toolSet, activeTools) : NO_CALLS;
+    if (!run.pipeline.seesResult) span?.setOutput({ "gen_ai.output.messages": step.parts });
+    return await endStep(run, step, tools, policy.mayContinue);
   } catch (thrown) {
     if (!run.aborted && !(thrown instanceof Tripwire)) span?.fail(thrown);
-    throw thrown;
+    if (!taker || !reply) throw thrown;
+    if (!("chunks" in reply)) reply.cancel(thrown);
+    return await breakOff(run, taker, thrown, policy);
   } finally {
-    span?.end();
+    run.step = undefined;
+    if (span) endSpan(span, taker?.step);
   }
 }
 
-async function takeReply(
+function beginStep(
   run: Run,
   reply: ModelReply | ReadyResponse,
   stepNumber: number,
   settings: StepSettings,
-  policy: StepPolicy,
-  span: OpenSpan | undefined,
-): Promise<Next> {
-  const { spec } = run;
+): ReplyTaker {
   const ready = "chunks" in reply;
-  const start = agentChunk("step-start", spec.runId, {
+  const start = agentChunk("step-start", run.spec.runId, {
     messageId: run.responseId,
     model: (ready ? settings.candidates[0]! : reply.candidate).model.modelId,
     request: (ready ? undefined : reply.request) ?? {},
@@ -64,47 +81,29 @@ async function takeReply(
   });
   const step = (run.step = StepBuilder.begin(stepNumber, start));
   if (!ready) step.setExchange(reply.request, reply.response);
-  const taker = new ReplyTaker(run, step, settings.toolSet);
-  try {
-    const started = run.stream.emit(start);
-    if (started instanceof Promise) await started;
-    if (ready) await taker.takeReady(reply);
-    else await reply.each(taker.take);
-    if (!step.finished) throw incomplete(step);
-    await taker.endTexts();
-    if (run.pipeline.seesReplies) await processReply(run, step, taker.chunks, ready);
-    if (run.pipeline.seesSteps) await processOutput(run, step);
-    const { toolSet, activeTools } = settings;
-    const tools = step.calls.length > 0 ? await runToolCalls(run, step, toolSet, activeTools) : NO_CALLS;
-    if (!run.pipeline.seesResult) span?.setOutput({ "gen_ai.output.messages": step.parts });
-    return await endStep(run, step, tools, policy.mayContinue);
-  } catch (thrown) {
-    if (!ready) reply.cancel(thrown);
-    if (thrown instanceof Tripwire) {
-      if (step.stored || !policy.mayRetry(thrown)) {
-        await keepSignals(run);
-        throw thrown;
-      }
-      step.finishReason = "retry";
-      const result = step.build();
-      run.totalUsage = addUsage(run.totalUsage, result.usage);
-      await run.stream.emit(stepFinish(run, result, "continue"));
-      await run.joinLater();
-      return "again";
+  return new ReplyTaker(run, step, start, settings.toolSet);
+}
+
+/** A step that did not come to its end: it is retried if a processor wants that, or what there is of it is stored. */
+async function breakOff(run: Run, taker: ReplyTaker, thrown: unknown, policy: StepPolicy): Promise<"again"> {
+  const { step } = taker;
+  if (thrown instanceof Tripwire) {
+    if (step.stored || !policy.mayRetry(thrown)) {
+      await keepSignals(run);
+      throw thrown;
     }
-    if (!step.stored) await taker.endTexts().catch(() => {});
-    if (AgentError.is(thrown, "limit-exceeded")) step.cut(KEPT_LENGTH);
-    await storePartial(run, step, thrown);
-    await keepSignals(run);
-    throw thrown;
-  } finally {
-    run.step = undefined;
-    span?.set({
-      "gen_ai.response.finish_reasons": [step.finishReason],
-      "gen_ai.usage.input_tokens": step.usage.inputTokens,
-      "gen_ai.usage.output_tokens": step.usage.outputTokens,
-    });
+    step.finishReason = "retry";
+    const result = step.build();
+    run.totalUsage = addUsage(run.totalUsage, result.usage);
+    await run.stream.emit(stepFinish(run, result, "continue"));
+    await run.joinLater();
+    return "again";
   }
+  if (!step.stored) await taker.endTexts().catch(() => {});
+  if (AgentError.is(thrown, "limit-exceeded")) step.cut(KEPT_LENGTH);
+  await storePartial(run, step, thrown);
+  await keepSignals(run);
+  throw thrown;
 }
 
 function incomplete({ text }: StepBuilder): AgentError {
@@ -150,42 +149,48 @@ export async function endStep(
   mayContinue: StepPolicy["mayContinue"],
 ): Promise<Next> {
   if (tools.client) step.finishReason = "tool-calls";
-  const wanted: Next = tools.suspended ? "suspend" : tools.answered && !tools.client ? "continue" : "stop";
+  const wanted = tools.suspended ? "suspend" : tools.answered && !tools.client ? "continue" : "stop";
   const result = step.build();
   const judged = mayContinue(result);
   const room = judged instanceof Promise ? await judged : judged;
   const next = wanted === "continue" && !room ? "stop" : wanted;
   converse(run, step);
   const { journal } = run.spec;
-  // The last step is announced after processors have seen the whole answer.
-  const isLast = (joins: boolean) => next === "stop" && !joins && run.pipeline.seesResult;
-  if (!journal || next === "suspend") {
-    if (next === "suspend") {
-      const record = await finalRecord(run, step, tools.metadata);
-      await (journal ? journal.suspend(record, run.openCalls) : run.spec.park(run, record));
-      await announceOpenCalls(run);
-    }
-    run.addStep(result);
-    if (isLast(false)) run.untold = async () => tellStep(run, run.steps.at(-1)!, next);
-    else {
-      const told = tellStep(run, result, next);
-      if (told) await told;
-    }
-    if (run.hasMoreToSay) await run.joinLater();
-    return next;
+  if (journal && next !== "suspend") return commitStep(run, step, journal, tools, { next, room });
+  if (next === "suspend") {
+    const record = await finalRecord(run, step, tools.metadata);
+    await (journal ? journal.suspend(record, run.openCalls) : run.spec.park(run, record));
+    await announceOpenCalls(run);
   }
-  const record = await finalRecord(run, step, tools.metadata);
+  run.addStep(result);
+  if (toldLast(run, next)) tellLater(run, next);
+  else {
+    const told = tellStep(run, result, next);
+    if (told) await told;
+  }
+  if (run.hasMoreToSay) await run.joinLater();
+  return next;
+}
+
+async function commitStep(
+  run: Run,
+  step: StepBuilder,
+  journal: RunJournal,
+  { metadata, client }: ToolCallsOutcome,
+  { next, room }: { next: "continue" | "stop"; room: boolean },
+): Promise<Next> {
+  const record = await finalRecord(run, step, metadata);
   const own = run.takeLater();
   let shown: AgentChunk[] = [];
   let objection: { thrown: unknown } | undefined;
   const signals = await journal.commitStep(record, {
-    take: room && !tools.client,
-    next: next === "continue" ? "continue" : "stop",
+    take: room && !client,
+    next,
     own,
     endsNow: next === "stop" && !run.looksBack,
     async finish(joined) {
       if (joined && next === "stop") step.finishReason = "other";
-      if (isLast(joined || own.length > 0)) return [];
+      if (!joined && own.length === 0 && toldLast(run, next)) return [];
       try {
         shown = await run.stream.prepare(stepFinish(run, step.build(), joined ? "continue" : next));
       } catch (thrown) {
@@ -197,15 +202,24 @@ export async function endStep(
   });
   run.addStep(step.build());
   const joining = [...own, ...signals];
-  if (isLast(joining.length > 0)) run.untold = async () => tellStep(run, run.steps.at(-1)!, next);
+  if (joining.length === 0 && toldLast(run, next)) tellLater(run, next);
   else {
-    for (const chunk of shown) await run.stream.reveal(chunk);
+    await run.stream.reveal(shown);
     if (objection) throw (objection as { thrown: unknown }).thrown;
-    await run.call("onStepFinish", run.steps.at(-1)!);
+    if (run.spec.options.onStepFinish) await run.call("onStepFinish", run.steps.at(-1)!);
   }
   for (const signal of joining) await run.join(signal);
-  await run.joinLater();
+  if (run.hasMoreToSay) await run.joinLater();
   return signals.length > 0 ? "continue" : next;
+}
+
+/** The last step is announced after processors have seen the whole answer. */
+function toldLast(run: Run, next: Next): boolean {
+  return next === "stop" && run.pipeline.seesResult;
+}
+
+function tellLater(run: Run, next: Next): void {
+  run.untold = async () => tellStep(run, run.steps.at(-1)!, next);
 }
 
 function converse(run: Run, step: StepBuilder): void {
@@ -288,4 +302,14 @@ function startSpan(run: Run, settings: StepSettings): OpenSpan | undefined {
     },
     run.span,
   );
+}
+
+function endSpan(span: OpenSpan, step: StepBuilder | undefined): void {
+  if (step)
+    span.set({
+      "gen_ai.response.finish_reasons": [step.finishReason],
+      "gen_ai.usage.input_tokens": step.usage.inputTokens,
+      "gen_ai.usage.output_tokens": step.usage.outputTokens,
+    });
+  span.end();
 }

@@ -17,8 +17,8 @@ export function shouldStop(
   conditions: readonly StopCondition[],
   steps: StepResult[],
 ): boolean | Promise<boolean> {
-  for (const [index, condition] of conditions.entries()) {
-    const stops = condition({ steps });
+  for (let index = 0; index < conditions.length; index++) {
+    const stops = conditions[index]!({ steps });
     if (isPromise(stops))
       return Promise.resolve(stops).then((late) => late || shouldStop(conditions.slice(index + 1), steps));
     if (stops) return true;

@@ -151,7 +151,7 @@ function toolContext(
     messages: () => spec.list.get.all.db(),
     abortSignal: run.controller.signal,
     limits: spec.limits,
-    system: spec.system,
+    timers: run.timers,
     threadState: threadStateOf(spec, spec.runId),
     ...(journal && {
       progress: { saved: progressIn(earlier), save: (...progress) => journal.saveProgress(...progress) },

@@ -40,7 +40,7 @@ export async function callTool(tool: ToolLike, options: CallToolOptions): Promis
     messages: () => [],
     abortSignal: options.abortSignal ?? new AbortController().signal,
     limits: options.limits,
-    system,
+    timers: system,
     writer: () => silent,
     answered: new Map(options.approved === true ? [[call.toolCallId, {}]] : []),
   };

@@ -62,7 +62,7 @@ export interface ToolRunContext {
   messages: () => StoredMessage[];
   abortSignal: AbortSignal;
   limits: ToolLimits;
-  system: System;
+  timers: Pick<System, "setTimer">;
   threadState: ToolThreadState | undefined;
   /** What calls saved of their progress before a crash, and where to save it. Absent if the run is not stored. */
   progress?: {
@@ -155,8 +155,9 @@ export async function executeTool(
   try {
     const options = executionOptions(call, context, wait, resumeData, suspension);
     const output = definition.execute!(toolArgument(input, options) as never, options);
-    const outcome = isPromise(output) ? Promise.resolve(output).then(finish) : finish(output);
-    return outcome instanceof Promise ? await wait.for(outcome) : outcome;
+    if (isPromise(output)) return await wait.for(output, finish);
+    const outcome = finish(output);
+    return outcome instanceof Promise ? await wait.for(outcome, (read) => read) : outcome;
   } catch (error) {
     return { kind: "error", error: limitError(error, context.limits.toolErrorBytes) };
   } finally {
@@ -206,16 +207,30 @@ class ToolWait {
     this.#controller?.abort(why);
   }
 
-  for(work: Promise<ToolOutcome>): Promise<ToolOutcome> {
-    const { abortSignal, system } = this.#context;
+  /** Waits for `work` and then for what `finish` makes of its value. */
+  for<Value>(
+    work: PromiseLike<Value>,
+    finish: (value: Value) => ToolOutcome | Promise<ToolOutcome>,
+  ): Promise<ToolOutcome> {
+    const { abortSignal, timers } = this.#context;
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
-      work.then(resolve, reject);
+      const take = (value: Value): void => {
+        try {
+          const outcome = finish(value);
+          // Also when the wait is over: an error that nobody takes would end the process.
+          if (outcome instanceof Promise) outcome.then(resolve, reject);
+          else resolve(outcome);
+        } catch (error) {
+          reject(error as Error);
+        }
+      };
+      Promise.resolve(work).then(take, reject);
       // From here on; nothing else can happen before the tool returns its promise.
       if (abortSignal.aborted) return this.handleEvent();
       onAbort(abortSignal, this);
       const { ms } = this;
-      if (ms > 0) this.#cancelTimer = system.setTimer(ms, () => this.#timeOut(ms));
+      if (ms > 0) this.#cancelTimer = timers.setTimer(ms, () => this.#timeOut(ms));
     });
   }
 

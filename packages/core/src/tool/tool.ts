@@ -67,7 +67,7 @@ export interface ToolExecutionOptions extends ToolCallOrigin {
   suspend(payload?: unknown, options?: { resumeSchema?: Schema | undefined }): Promise<void>;
   /** The answer, if the call was suspended before. */
   resumeData?: any;
-  /** What `suspend()` was given, if the call was suspended before. */
+  /** The payload passed to `suspend()`, if the call was suspended before. */
   suspendData?: any;
   /** Stays the same when the call is retried after a crash: pass it to services that accept an idempotency key. */
   idempotencyKey: string;

@@ -37,7 +37,7 @@ interface Surroundings {
   onLetGo(): void;
 }
 
-/** The runs that this process carries out. Each is taken once: by a call, or by a look at what others left. */
+/** The runs that this process executes. Each is taken once: by a call, or by the search for abandoned runs. */
 export class CarriedRuns {
   readonly #parts: RunParts;
   readonly #around: Surroundings;

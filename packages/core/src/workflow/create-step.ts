@@ -26,7 +26,7 @@ export interface StepConfig<
   outputSchema: OutputSchema;
   /** What `resume` must bring. */
   resumeSchema?: ResumeSchema;
-  /** What `suspend` must be given. */
+  /** The schema of the payload passed to `suspend`. */
   suspendSchema?: SuspendSchema;
   /** The part of the workflow's state that this step uses. */
   stateSchema?: StateSchema;
@@ -35,11 +35,11 @@ export interface StepConfig<
   execute(
     params: ExecuteParams<InferOutput<InputSchema>, Of<StateSchema>, Of<ResumeSchema>, Of<SuspendSchema>>,
   ): Promise<InferInput<OutputSchema>> | InferInput<OutputSchema>;
-  /** How often it is tried again. Default: `retryConfig.attempts` of the workflow. */
+  /** How often a failed step is retried. Default: the workflow's `retryConfig.attempts`. */
   retries?: number;
   scorers?: StepScorers;
   metadata?: Record<string, unknown>;
-  /** `false`: executed at most once. After a crash in its middle it fails with `step-outcome-unknown`. */
+  /** `false`: executed at most once. If the process dies during the step, it fails with `step-outcome-unknown`. */
   idempotent?: boolean;
 }
 
@@ -107,7 +107,7 @@ function plainStep(config: StepConfig<string, Schema, Schema, Schema, Schema, Sc
   return { ...config } as Step;
 }
 
-/** A step with another id: for using one twice in a workflow. */
+/** Copies a step under another id, to use it twice in a workflow. */
 export function cloneStep<S extends Step, const Id extends string>(
   step: S,
   { id }: { id: Id },

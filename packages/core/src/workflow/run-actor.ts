@@ -645,5 +645,8 @@ function outcomeUnknown(path: Path, what: string): AgentError {
 }
 
 function tooManySteps(max: number): AgentError {
-  return new AgentError("limit-exceeded", `The run has executed ${max} steps, the most that is allowed.`);
+  return new AgentError(
+    "limit-exceeded",
+    `The run has executed ${max} steps, which is the limit. Raise workflowRuns.steps if that is intended.`,
+  );
 }

@@ -85,7 +85,7 @@ export class Run<Input = any, Output = any, State = any> {
     return this.#wait(await this.#start(options), options);
   }
 
-  /** Starts the run. Resolves when that is stored. */
+  /** Starts the run. Resolves when the start is stored. */
   async startAsync(options: StartOptions<Input, State> = {}): Promise<{ runId: string }> {
     (await this.#start(options)).forget();
     return { runId: this.runId };
@@ -103,7 +103,7 @@ export class Run<Input = any, Output = any, State = any> {
     return this.#wait(await this.#resume(options), options);
   }
 
-  /** Continues suspended steps. Resolves when that is stored. */
+  /** Resumes suspended steps. Resolves when the resume is stored. */
   async resumeAsync<const S extends StepReference = StepReference>(
     options: ResumeOptions<ResumeOf<S>, S> = {},
   ): Promise<{ runId: string }> {
@@ -130,14 +130,14 @@ export class Run<Input = any, Output = any, State = any> {
     return new ChunkStream(() => this.#read(from, false));
   }
 
-  /** Cancels the run in any state that is not an end, also before its start. Resolves when that is stored. */
+  /** Cancels the run, unless it has ended. Also works before its start. Resolves when the cancellation is stored. */
   async cancel(): Promise<{ message: string }> {
     await this.#engine.cancel(this.#workflow, this);
     this.#status = (await this.#engine.facts(this.runId))?.status ?? this.#status;
     return CANCELED;
   }
 
-  /** Takes up a run whose process died, and waits for it. */
+  /** Continues a run whose process died, and waits for it. */
   async restart(
     options: { requestContext?: RequestContext<any>; outputOptions?: OutputOptions } = {},
   ): Promise<WorkflowResult<Output, Input, State>> {

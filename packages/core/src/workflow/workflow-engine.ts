@@ -8,7 +8,7 @@ import type { RunImage, RunOptions } from "./run-image.ts";
 import type { WorkflowOptions } from "./workflow-config.ts";
 import type { WorkflowHost } from "./workflow-host.ts";
 
-/** A workflow, as far as those who carry out its runs need it. */
+/** The part of a workflow that executing its runs needs. */
 export interface Definition {
   readonly id: string;
   readonly rules: GraphScope;

@@ -1,6 +1,6 @@
 /** Limits of workflows. */
 export interface WorkflowLimits {
-  /** How many runs of workflows this process carries out at once. Above it, runs wait for their turn. */
+  /** How many workflow runs this process executes at once. Further runs wait for their turn. */
   maxRuns: number;
   /** How many runs that other processes left are taken up at the same time. */
   recoverAtOnce: number;

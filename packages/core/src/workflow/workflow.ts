@@ -119,7 +119,7 @@ export class Workflow<Id extends string = string, State = any, In = any, Out = a
     return this.#rules !== undefined;
   }
 
-  /** What those who carry it out need. Throws if the workflow is empty or not committed. */
+  /** The part of the workflow that executing its runs needs. Throws if the workflow is empty or not committed. */
   get rules(): GraphScope {
     if (this.#rules) return this.#rules;
     throw new AgentError(
@@ -151,13 +151,13 @@ export class Workflow<Id extends string = string, State = any, In = any, Out = a
     return stepAt(this.rules.graph, path, this.#host);
   }
 
-  /** A step, agent, tool or workflow that runs after what came before. */
+  /** Adds a step, agent, tool or workflow that runs after the previous one. */
   // oxlint-disable-next-line unicorn/no-thenable -- the name that programs for this API use
   then<const S extends Chainable>(step: S & Accepts<Prev, S>): Workflow<Id, State, In, Out, OutputOf<S>> {
     return this.#add(() => this.#builder.add(this.#builder.member(step)));
   }
 
-  /** An agent as a step. Given by its id, it is found in the host when it runs. */
+  /** Adds an agent as a step. An id is looked up in the host when the step runs. */
   agent(
     agent: AgentLike | string,
     options?: AgentStepOptions,
@@ -180,7 +180,7 @@ export class Workflow<Id extends string = string, State = any, In = any, Out = a
     });
   }
 
-  /** A tool as a step. Given by its name, it is found in the host when it runs. */
+  /** Adds a tool as a step. A name is looked up in the host when the step runs. */
   tool(
     tool: Tool<any, any> | string,
     options?: ToolStepOptions,
@@ -199,7 +199,7 @@ export class Workflow<Id extends string = string, State = any, In = any, Out = a
     });
   }
 
-  /** Steps that run together with the same input. The output has theirs by their ids. */
+  /** Adds steps that run in parallel with the same input. The output has their outputs by step id. */
   parallel<const S extends readonly Chainable[]>(
     steps: S & { [Index in keyof S]: Accepts<Prev, S[Index]> },
   ): Workflow<Id, State, In, Out, OutputsById<S>> {
@@ -210,7 +210,7 @@ export class Workflow<Id extends string = string, State = any, In = any, Out = a
     });
   }
 
-  /** Steps with conditions. Every one whose condition is true runs, together with the others. */
+  /** Adds steps with conditions. Every step whose condition is true runs, in parallel. */
   branch<const S extends readonly Chainable[]>(branches: {
     [Index in keyof S]: readonly [ConditionInput<Prev, State>, S[Index] & Accepts<Prev, S[Index]>];
   }): Workflow<Id, State, In, Out, Partial<OutputsById<S>>> {
@@ -264,7 +264,7 @@ export class Workflow<Id extends string = string, State = any, In = any, Out = a
     });
   }
 
-  /** Changes the value between two steps. */
+  /** Transforms the value between two steps. */
   map<Output>(
     fn: (context: StepContext<Prev, State>) => Output | Promise<Output>,
     options?: { id?: string | null },
@@ -285,7 +285,7 @@ export class Workflow<Id extends string = string, State = any, In = any, Out = a
     });
   }
 
-  /** Waits for a time in milliseconds. The run is `waiting` meanwhile, and needs no process. */
+  /** Waits for a number of milliseconds. Meanwhile the run is `waiting`, and needs no process. */
   sleep(ms: number | SleepFunction<number>): Workflow<Id, State, In, Out, Prev> {
     return this.#add(() => {
       if (typeof ms !== "function" && !(Number.isFinite(ms) && ms >= 0))
@@ -309,7 +309,7 @@ export class Workflow<Id extends string = string, State = any, In = any, Out = a
     });
   }
 
-  /** Closes the workflow: it can be run now. */
+  /** Completes the definition, so that the workflow can run. */
   commit(): this {
     const { id, description, inputSchema, retryConfig, options } = this;
     if (this.#builder.isEmpty) void this.rules;
@@ -329,7 +329,7 @@ export class Workflow<Id extends string = string, State = any, In = any, Out = a
     return this;
   }
 
-  /** A run to be started; with the id of a known one, that run. */
+  /** Creates a run, or returns the existing run with this id. */
   async createRun(
     options: { runId?: string; resourceId?: string; disableScorers?: boolean } = {},
   ): Promise<Run<In, Out, State>> {
@@ -378,7 +378,7 @@ export class Workflow<Id extends string = string, State = any, In = any, Out = a
     return { runs: images.map((image) => this.#record(image)), total };
   }
 
-  /** Runs that are being carried out or asleep. */
+  /** Runs that are running or sleeping. */
   async listActiveWorkflowRuns(): Promise<{ runs: WorkflowRunRecord[]; total: number }> {
     const query = { workflowId: this.id, statuses: ACTIVE, limit: MAX_PER_PAGE, offset: 0 };
     const { images, total } = await this.engine().list(query);
@@ -395,7 +395,7 @@ export class Workflow<Id extends string = string, State = any, In = any, Out = a
     return toState(image, options, this.#snapshot(image));
   }
 
-  /** The result of a run that rests; `null` for one that is unknown or still running. */
+  /** The result of a run that has ended or waits; `null` if the run is unknown or still running. */
   async getWorkflowRunExecutionResult(runId: string): Promise<WorkflowResult<Out, In, State> | null> {
     const image = await this.#load(runId);
     const rests = image && (isEnd(image.status) || image.status === "suspended" || image.status === "paused");

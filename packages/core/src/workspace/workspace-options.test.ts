@@ -162,6 +162,7 @@ describe("the rows of the specification", () => {
     expect(local({ hardLinks: "never" })).toThrow("hardLinks");
     expect(local({ protect: "*.lock" })).toThrow("protect must be a list");
     expect(local({ allowedPaths: [5] })).toThrow("allowedPaths must be a list");
+    expect(() => new LocalSandbox({ timeout: -1 })).toThrow("timeout must be");
     expect(() => new Workspace({ bm25: { k1: -1 } })).toThrow("bm25.k1");
     expect(() => new Workspace({ bm25: { b: 2 } })).toThrow("bm25.b");
     expect(() => new Workspace({ bm25: { tokenize: { minLength: 0 } } })).toThrow("minLength");

@@ -32,7 +32,7 @@ export interface OmEngineOptions {
   index?(): NoteIndex | undefined;
 }
 
-/** Observational memory of one `Memory`: what its runs see, and who carries out their jobs. */
+/** The observational memory of one `Memory`: what its runs see, and which process executes their jobs. */
 export class OmEngine implements OmServer {
   readonly config: OmConfig;
   readonly warn: Warn;

@@ -4,7 +4,7 @@ import type { NoteIndex } from "./note-index.ts";
 import type { OmConfig } from "./om-config.ts";
 import type { RoleModels } from "./role-models.ts";
 
-/** What can carry out the jobs of an agent: its memory's configuration, models and hooks. */
+/** What is needed to execute the jobs of an agent: its memory's configuration, models and hooks. */
 export interface OmServer {
   readonly config: OmConfig;
   readonly warn: Warn;

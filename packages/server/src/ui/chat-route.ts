@@ -97,7 +97,7 @@ function checkMessages(messages: unknown): unknown[] {
   throw new AgentError("invalid-argument", "body.messages must be an array of UI messages.");
 }
 
-/** A caller who is somebody only reaches their own threads. */
+/** An authenticated caller reaches only its own threads. */
 function memoryOf(
   given: unknown,
   { resourceId }: Principal,

@@ -3,7 +3,7 @@ import { createSignal, DEFAULT_SIGNAL_LIMITS, type SignalContents } from "../../
 import type { CreatedAgentSignal, SignalLimits } from "../../signal/signal.ts";
 import { checkId } from "../../storage/check-id.ts";
 import type { Storage, Write } from "../../storage/storage.ts";
-import { ACTORS, MAILBOX } from "../../storage/thread-tables.ts";
+import { type ActorRow, ACTORS, MAILBOX } from "../../storage/thread-tables.ts";
 import {
   CONTINUE,
   type MailboxItem,
@@ -31,7 +31,6 @@ export interface QueuedMessage {
 }
 
 const MAX_LISTED = 1000;
-const MOVE_ATTEMPTS = 20;
 
 /** A thread's queue, in the order in which it is taken. */
 export async function listQueued(storage: Storage, threadId: string): Promise<QueuedMessage[]> {
@@ -86,7 +85,6 @@ export async function hurryQueued(
   // It joins the line again: what waits there for the same run was promised that it opens it.
   await change(storage, address, (item) => ({
     writes: [remove(MAILBOX, { id: item.signal.id }), insertItem({ ...item, due: NOW })],
-    increment: {},
   }));
 }
 
@@ -97,44 +95,31 @@ export async function moveQueued(
   to: number,
 ): Promise<void> {
   const { threadId, messageId } = address;
-  for (let attempt = 0; ; attempt++) {
-    await findQueued(storage, address);
-    // In this order: a change after the first read raises the fence.
-    const [actor] = await storage.select({ table: ACTORS, where: { thread_id: threadId }, limit: 1 });
+  await change(storage, address, async (_, { run_id, mailbox_count }) => {
     const rows = await storage.select({
       table: MAILBOX,
       where: { thread_id: threadId, due: NEXT },
       orderBy: [{ column: "seq" }],
       limit: MAX_LISTED,
     });
-    const others = rows.filter(({ id }) => id !== messageId);
     const moved = rows.find(({ id }) => id === messageId);
-    if (!actor || !moved) throw gone(threadId, messageId);
-    const wanted = others.toSpliced(to, 0, moved);
-    const first = wanted.findIndex(({ id }, index) => id !== rows[index]!.id);
-    if (first < 0) return;
+    if (!moved) throw gone(threadId, messageId);
+    const wanted = rows.filter((row) => row !== moved).toSpliced(to, 0, moved);
+    const first = wanted.findIndex((row, index) => row !== rows[index]);
+    if (first < 0) return undefined;
     const tail = wanted.slice(first);
-    if (tail.some((row) => actor.run_id === (row.opens === 1 ? row.run_id : row.id)))
+    if (tail.some((row) => run_id === (row.opens === 1 ? row.run_id : row.id)))
       throw gone(threadId, messageId);
-    const { fence, run_id, mailbox_count } = actor;
-    try {
-      await storage.commit([
-        // If a message was taken or added in the meantime, this is repeated.
-        update(ACTORS, {
-          where: { thread_id: threadId, fence, run_id, mailbox_count },
-          increment: { fence: 1 },
-          require: true,
-        }),
+    return {
+      // A message that is added in the meantime must not end up before these.
+      where: { mailbox_count },
+      writes: [
         // The store numbers them again, in this order.
         ...tail.map(({ id }) => remove(MAILBOX, { id, thread_id: threadId, due: NEXT }, { require: true })),
         ...tail.map(({ seq: _, ...row }) => insert(MAILBOX, row)),
-      ]);
-    } catch (error) {
-      if (AgentError.is(error, "conflict") && attempt < MOVE_ATTEMPTS) continue;
-      throw error;
-    }
-    return QueueWatch.of(storage).changed(threadId);
-  }
+      ],
+    };
+  });
 }
 
 async function findQueued(
@@ -153,42 +138,51 @@ async function findQueued(
   );
 }
 
+/** What a change of the queue writes, beside the counts in the thread's row. */
+interface QueueChange {
+  writes: readonly Write[];
+  increment?: Record<string, number>;
+  /** What else must be true of the thread's row. */
+  where?: Partial<ActorRow>;
+}
+
 const ATTEMPTS = 20;
 
 /**
  * A process that is about to open a run has read the item together with the fence. Raising the fence makes it read
- * again, so a run never starts with a message that was changed or removed. Two changes do not collide either.
+ * again, so a run never starts with a message that was changed or removed. Two changes do not collide either. The row
+ * with the fence is read first: what changes afterwards is noticed.
  */
 async function change(
   storage: Storage,
   address: { threadId: string; messageId: string },
-  make: (item: MailboxItem) => { writes: readonly Write[]; increment: Record<string, number> },
+  make: (item: MailboxItem, actor: ActorRow) => QueueChange | undefined | Promise<QueueChange | undefined>,
 ): Promise<MailboxItem> {
   const { threadId, messageId } = address;
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  for (let attempt = 1; ; attempt++) {
     const [actor] = await storage.select({ table: ACTORS, where: { thread_id: threadId }, limit: 1 });
     const item = await findQueued(storage, address);
-    if (!actor || actor.run_id === runOpenedBy(item)) break;
-    const { writes, increment } = make(item);
+    if (!actor || actor.run_id === runOpenedBy(item)) throw gone(threadId, messageId);
+    const wanted = await make(item, actor);
+    if (!wanted) return item;
     try {
       await storage.commit([
         update(ACTORS, {
-          where: { thread_id: threadId, fence: actor.fence, run_id: actor.run_id },
-          increment: { fence: 1, ...increment },
+          where: { thread_id: threadId, fence: actor.fence, run_id: actor.run_id, ...wanted.where },
+          increment: { fence: 1, ...wanted.increment },
           require: true,
         }),
         requireRow(MAILBOX, { id: item.signal.id, thread_id: threadId, due: NEXT }),
-        ...writes,
+        ...wanted.writes,
         noteEmpty(threadId),
       ]);
     } catch (error) {
-      if (AgentError.is(error, "conflict")) continue;
+      if (AgentError.is(error, "conflict") && attempt < ATTEMPTS) continue;
       throw error;
     }
     QueueWatch.of(storage).changed(threadId);
     return item;
   }
-  throw gone(threadId, messageId);
 }
 
 function toQueued({ signal, agentId, due, runId }: MailboxItem): QueuedMessage {

@@ -113,6 +113,11 @@ export class LocalSandbox implements WorkspaceSandbox {
         `isolation must be "auto", "none", "bwrap" or "seatbelt", but got ${showValue(isolation)}.`,
       );
     }
+    if (options.timeout !== undefined && !(options.timeout >= 0))
+      throw new AgentError(
+        "invalid-argument",
+        `timeout must be a number of milliseconds, but got ${showValue(options.timeout)}.`,
+      );
     this.#options = options;
     this.#system = options.system ?? realSystem;
     this.#logger = logger === false ? { ...defaultLogger, warn: () => {} } : (logger ?? defaultLogger);

@@ -62,6 +62,10 @@ async function answer(command: Command): Promise<Answer> {
       await mastra.close();
       process.exit();
     }
+    if (command.do === "questions") {
+      const lists = await Promise.all(Object.values(agents).map((agent) => agent.listSuspendedRuns()));
+      return { ok: true, value: lists.reduce((sum, { total }) => sum + total, 0) };
+    }
     const workflow = workflows[command.flow]!;
     if (command.do === "read") {
       const state = await workflow.getWorkflowRunById(command.runId);

@@ -51,6 +51,22 @@ export const FLOWS: Record<string, FlowDef> = {
   ]),
 };
 
+/** An effect that happens once, a sleep and a question in each item of a list, two of them at a time. */
+export const MIXED: FlowDef = flow("mixed", [
+  andThen(step("s1", { keeps: 1 })),
+  {
+    op: "foreach",
+    unit: flow("f1", [
+      andThen(step("s2", { keeps: 2 })),
+      { op: "sleep", ms: 30, until: false, computed: true },
+      andThen(step("s3", { suspends: 1, keeps: 1 })),
+    ]),
+    items: 3,
+    concurrency: 2,
+  },
+  andThen(step("s4", { counts: true })),
+]);
+
 export function flow(id: string, nodes: FlowNode[]): FlowDef {
   return { kind: "flow", id, nodes };
 }

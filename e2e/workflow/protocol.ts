@@ -27,6 +27,8 @@ export type Command =
   | { do: "resume"; flow: string; runId: string; step: string; resumeData: unknown }
   | { do: "cancel"; flow: string; runId: string }
   | { do: "read"; flow: string; runId: string }
+  /** How many tool calls of agents wait for a person. */
+  | { do: "questions" }
   | { do: "close" };
 
 export type Answer = { ok: true; value?: unknown } | { ok: false; code: string; message: string };

@@ -4,7 +4,8 @@ import { commitSeed } from "../../packages/testing/src/simulator/__fixtures__/co
 import { libsqlStore } from "../kill/libsql-store.ts";
 import { postgresStore } from "../kill/postgres-store.ts";
 import type { StoreFactory } from "../kill/store-factory.ts";
-import { FLOWS } from "./flows.ts";
+import { FLOWS, MIXED } from "./flows.ts";
+import { runWorkflowCancels } from "./run-workflow-cancels.ts";
 import { runWorkflowKills } from "./run-workflow-kills.ts";
 import { runWorkflowRaces } from "./run-workflow-races.ts";
 
@@ -48,5 +49,23 @@ describe.each([
     const report = await runWorkflowRaces({ factory: factoryOr(skip), rounds, seed });
     expect(report.problems).toEqual([]);
     expect(report.refused).toBe(rounds);
+  });
+});
+
+describe.each([
+  { kills: 2, tags: [] },
+  { kills: 6, tags: ["long"] },
+])("a process that is killed $kills times", ({ kills, tags }) => {
+  it("leaves a run of lists, nested workflows, effects and sleeps to the next", { tags }, async () => {
+    const flows = { mixed: MIXED };
+    const report = await runWorkflowKills({ factory: libsqlStore(), flows, kills, seed: 1 });
+    expect(report.problems).toEqual([]);
+    expect(report.kills).toBe(kills);
+  });
+
+  it("leaves no approval open when its run is canceled in an agent's step", { tags }, async () => {
+    const report = await runWorkflowCancels({ factory: libsqlStore(), rounds: kills, seed: 1 });
+    expect(report.problems).toEqual([]);
+    expect(report.kills).toBe(kills);
   });
 });

@@ -100,6 +100,23 @@ export class WorkflowSession {
     return request;
   }
 
+  async cancel(process: WorkflowProcess, run: SimRun): Promise<void> {
+    const request: SimRun["cancels"][number] = { process, outcome: "pending", life: 0 };
+    run.cancels.push(request);
+    const answer = await process.call({ do: "cancel", flow: run.flow.id, runId: run.id });
+    request.outcome = answer === undefined ? "unsure" : answer.ok ? "accepted" : "refused";
+    if (answer && !answer.ok) this.violate("W8", `cancel of ${run.id}: ${answer.message}`);
+  }
+
+  /** Resolves when no agent waits for a person. */
+  async unasked(process: WorkflowProcess): Promise<void> {
+    for (const since = performance.now(); ; await delay(20)) {
+      const answer = await process.call({ do: "questions" });
+      if (answer?.ok && answer.value === 0) return;
+      if (performance.now() - since > HANGS_AFTER_MS) throw new Error("W9 an agent waits in vain");
+    }
+  }
+
   async read(process: WorkflowProcess, run: SimRun): Promise<Read | undefined> {
     const answer = await process.call({ do: "read", flow: run.flow.id, runId: run.id });
     if (answer && !answer.ok) throw new Error(`${run.id} cannot be read: ${answer.message}`);

@@ -30,7 +30,11 @@ const HINTS_BY_MESSAGE: readonly (readonly [part: string, hint: string])[] = [
   ["during recovery", HINTS["25006"]!],
   ["does not support SSL", "it does not support SSL. Turn SSL on in the server, or leave out ssl"],
   ["connection timeout", HINTS["ETIMEDOUT"]!],
-  ["timeout exceeded when trying to connect", HINTS["ETIMEDOUT"]!],
+  ["timeout expired", HINTS["ETIMEDOUT"]!],
+  [
+    "timeout exceeded when trying to connect",
+    "it did not respond in time, or every connection of the pool was in use. Check the address and the firewall, or raise max",
+  ],
   [
     "Connection terminated unexpectedly",
     "the connection was closed. Check that a PostgreSQL server is at this address, and see its log",

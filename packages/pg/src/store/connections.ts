@@ -8,6 +8,8 @@ import type { Statement } from "./sql.ts";
 import type { StoreSettings } from "./store-options.ts";
 
 const CONNECT_MS = 10_000;
+/** How long to wait for a free connection: more than others need to give theirs back, even on a busy machine. */
+const QUEUE_MS = 60_000;
 /** Without a reply for this long, the connection counts as lost. */
 const ANSWER_MS = 60_000;
 /** How long to wait for a server that was reachable before: it may restart or fail over. */
@@ -67,7 +69,8 @@ export class Connections {
     this.#pool = isPool(pool)
       ? pool
       : new pg.Pool({
-          connectionTimeoutMillis: CONNECT_MS,
+          connectionTimeoutMillis: QUEUE_MS,
+          Client: QuickClient,
           query_timeout: ANSWER_MS,
           keepAlive: true,
           application_name: "selvedge",
@@ -216,6 +219,13 @@ export class Connections {
       }
       await sleep(this.#system, PAUSES_MS[Math.min(attempt, PAUSES_MS.length - 1)]!);
     }
+  }
+}
+
+/** A pool has one limit for two waits: until a connection is free, and until a new one is open. */
+class QuickClient extends pg.Client {
+  constructor(config?: pg.ClientConfig) {
+    super({ ...config, connectionTimeoutMillis: CONNECT_MS });
   }
 }
 

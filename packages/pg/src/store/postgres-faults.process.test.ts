@@ -4,9 +4,18 @@ import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { AgentError } from "@selvedge/core/errors";
-import { type Change, insert, MESSAGES, RESOURCES, type Storage, update } from "@selvedge/core/storage";
+import {
+  type Change,
+  insert,
+  MESSAGES,
+  realSystem,
+  RESOURCES,
+  type Storage,
+  update,
+} from "@selvedge/core/storage";
 import { cuttingProxy } from "@selvedge/testing";
 import { Random } from "@selvedge/testing/simulator";
+import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
 import { type PostgresServer, startPostgres } from "../__fixtures__/embedded-server.ts";
 import { PostgresStore } from "./postgres-store.ts";
@@ -99,6 +108,22 @@ describe.skipIf("missing" in found)("PostgreSQL", () => {
     stopWatching();
     await storage.close();
     await other.close();
+  });
+
+  it("waits for its turn when others keep all connections for longer than connecting may take", async () => {
+    // The time for which a server is waited for passes in a moment.
+    const system = { ...realSystem, monotonic: () => performance.now() * 100 };
+    const storage = new PostgresStore({ connectionString, schemaName: "busy", max: 1, system });
+    await storage.commit([insert(RESOURCES, { id: "a" })]);
+    const other = new pg.Client({ connectionString });
+    await other.connect();
+    await other.query("BEGIN; LOCK TABLE busy.selvedge_resources IN ACCESS EXCLUSIVE MODE");
+    const [blocked, waiting] = [storage.count({ table: RESOURCES }), storage.count({ table: MESSAGES })];
+    await wait(11_000);
+    await other.query("COMMIT");
+    expect(await Promise.all([blocked, waiting])).toEqual([1, 0]);
+    await other.end();
+    await storage.close();
   });
 
   it("carries out each commit with an id once while connections are cut at any byte, in both directions", async () => {

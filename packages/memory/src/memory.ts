@@ -22,7 +22,7 @@ import {
   type ObservationalMemoryRecord,
   type Storage,
 } from "@selvedge/core/storage";
-import type { JsonSchema } from "@selvedge/core/tools";
+import type { JsonSchema, Tool } from "@selvedge/core/tools";
 import { type Embedder, toEmbedder } from "@selvedge/core/vector";
 import type { StoredMessage, StoredThread } from "@selvedge/protocol";
 import { cloneHistory, cloneMetadata, listClones, type ThreadCloneMetadata } from "./clone-lineage.ts";
@@ -58,7 +58,12 @@ import { prepareRun } from "./prepare-run.ts";
 import { transcriptView } from "./transcript-view.ts";
 import { toWarn, type Warn } from "./warning.ts";
 import { WorkingMemoryStore } from "./working-memory-store.ts";
-import { parseMemory, workingMemoryInput } from "./working-memory-tool.ts";
+import {
+  parseMemory,
+  WORKING_MEMORY_TOOL,
+  workingMemoryInput,
+  workingMemoryTool,
+} from "./working-memory-tool.ts";
 import { workingMemoryPrompt } from "./working-memory.ts";
 
 /**
@@ -152,6 +157,19 @@ export class Memory implements MastraMemory {
       beingNamed: this.#beingNamed,
       warn: this.#warn,
     });
+  }
+
+  /**
+   * The working memory tool, to give to agents that do not have this memory. It changes the working memory of the thread
+   * on which it is called. Empty where the model may not change it. Agents with this memory have the tool already.
+   */
+  listTools(config?: MemoryConfig): Record<string, Tool> {
+    const { workingMemory: settings, readOnly } = this.#settings(config);
+    if (!settings?.agentManaged || readOnly) return {};
+    const inputSchema = this.#toolInput(settings);
+    return {
+      [WORKING_MEMORY_TOOL]: workingMemoryTool({ store: this.#workingMemory, settings, inputSchema }),
+    };
   }
 
   get omThresholds(): MastraMemory["omThresholds"] {

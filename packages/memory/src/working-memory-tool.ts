@@ -1,5 +1,11 @@
 import { AgentError } from "@selvedge/core/errors";
-import { compileSchema, createTool, type JsonSchema, type Tool } from "@selvedge/core/tools";
+import {
+  compileSchema,
+  createTool,
+  type JsonSchema,
+  type Tool,
+  type ToolExecutionOptions,
+} from "@selvedge/core/tools";
 import type { WorkingMemorySettings } from "./memory-settings.ts";
 import { isObject } from "@selvedge/protocol";
 import { mergePatch, toPatchSchema } from "./merge-patch.ts";
@@ -7,11 +13,12 @@ import type { WorkingMemoryPlace, WorkingMemoryStore } from "./working-memory-st
 
 export const WORKING_MEMORY_TOOL = "updateWorkingMemory";
 
-/** The tool that lets the model maintain its working memory. Bound to one place: the model cannot name another. */
+/** The tool that lets the model maintain its working memory. The model cannot choose a place. */
 export function workingMemoryTool(options: {
   store: WorkingMemoryStore;
   settings: WorkingMemorySettings;
-  place: WorkingMemoryPlace;
+  /** Default: that of the thread on which the tool is called. */
+  place?: WorkingMemoryPlace;
   inputSchema: JsonSchema;
 }): Tool {
   const { store, settings, place, inputSchema } = options;
@@ -24,11 +31,26 @@ export function workingMemoryTool(options: {
     inputSchema,
     // Writing the same text twice changes nothing.
     idempotent: true,
-    execute: async ({ context }) => {
-      await store.update(place, (current) => nextMemory(settings, current, context.memory));
+    execute: async ({ context }, { agent }) => {
+      const at = place ?? (await placeOfCall(options, agent));
+      await store.update(at, (current) => nextMemory(settings, current, context.memory));
       return { success: true };
     },
   });
+}
+
+async function placeOfCall(
+  { store, settings }: { store: WorkingMemoryStore; settings: WorkingMemorySettings },
+  agent: ToolExecutionOptions["agent"],
+): Promise<WorkingMemoryPlace> {
+  const { threadId, resourceId } = agent ?? {};
+  const place =
+    threadId === undefined ? undefined : await store.locate(settings.scope, { threadId, resourceId });
+  if (place) return place;
+  throw new AgentError(
+    "not-found",
+    `${WORKING_MEMORY_TOOL} was called without a stored thread, so there is no working memory to change. Run the agent with memory: { thread, resource }.`,
+  );
 }
 
 const TEXT_INPUT: JsonSchema = {

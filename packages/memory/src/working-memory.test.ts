@@ -1,6 +1,8 @@
+import { Agent } from "@selvedge/core/agent";
 import { realSystem } from "@selvedge/core/memory";
 import { InMemoryStorage, type Storage } from "@selvedge/core/storage";
 import type { Tool } from "@selvedge/core/tools";
+import { scriptedModel } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { runOn } from "./__fixtures__/run-processors.ts";
@@ -180,5 +182,34 @@ describe("updateWorkingMemory", () => {
     const memory = await memoryWith({ schema: profile });
     const update = memory.updateWorkingMemory({ ...owner, workingMemory: "plain text" });
     await expect(update).rejects.toThrow(/JSON object, got "plain text"|JSON object, got/);
+  });
+});
+
+describe("listTools", () => {
+  it("has the tool for agents without this memory: it changes the thread that it is called on", async () => {
+    const storage = new InMemoryStorage();
+    const memory = await memoryWith({ scope: "thread" }, storage);
+    const input = { memory: "Likes indigo." };
+    const call = { toolCalls: [{ toolName: "updateWorkingMemory", input }] };
+    const agent = new Agent({
+      name: "scribe",
+      instructions: "Note it.",
+      model: scriptedModel([call, "Noted."]),
+      tools: memory.listTools(),
+      memory: new Memory({ storage }),
+    });
+    await agent.generate("I like indigo.", { memory: { thread: "t", resource: "r" } });
+    expect(await memory.getWorkingMemory(owner)).toBe("Likes indigo.");
+  });
+
+  it("refuses a call without a thread", async () => {
+    const tool = (await memoryWith({})).listTools()["updateWorkingMemory"]!;
+    await expect(tool.execute({ context: { memory: "x" } })).rejects.toMatchObject({ code: "not-found" });
+  });
+
+  it("is empty where the model may not write", async () => {
+    const memory = await memoryWith({});
+    expect(memory.listTools({ readOnly: true })).toEqual({});
+    expect(memory.listTools({ workingMemory: { enabled: false } })).toEqual({});
   });
 });

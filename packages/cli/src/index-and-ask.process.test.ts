@@ -236,7 +236,7 @@ describe("selvedge index and selvedge ask", () => {
         err: expect.stringMatching(`threads must be a whole number .*, got ${threads}`),
       });
     }
-    expect((await run("index", "--help")).out).toContain("continues where it stopped");
+    expect((await run("index", "--help")).out).toContain("only changed files are read");
     expect((await run("ask", "--help")).out).toContain("meaning, words or both");
     expect(await run("index")).toMatchObject({ code: 1, err: expect.stringContaining("Add --help") });
     await run("index", "docs");

@@ -10,6 +10,7 @@ import { RUNS } from "../storage/thread-tables.ts";
 import { createTool } from "../tool/tool.ts";
 import { processes } from "./__fixtures__/processes.ts";
 import { createStep } from "./create-step.ts";
+import { WITHDRAW } from "./step.ts";
 import { createWorkflow } from "./workflow.ts";
 import { WORKFLOW_RUNS } from "./workflow-tables.ts";
 
@@ -307,6 +308,80 @@ describe("an agent as a step", () => {
         expect(row).toMatchObject({ status: "canceled", due_at: null });
       },
     );
+
+    it("works no longer on an answer to a question from before a time travel", async () => {
+      const { system, open: openProcess } = processes();
+      let calls = 0;
+      const open = (name: string) => {
+        const agent = new Agent({
+          id: "writer",
+          name: "writer",
+          instructions: "",
+          model: scriptedModel(() => (calls++ === 0 ? script() : new Promise<string>(() => {}))),
+          memory: new Memory(),
+          tools: { send },
+          logger: silentLogger,
+        });
+        const workflow = flow().parallel([createStep(agent), beside(async () => "fine")]);
+        return openProcess(name, [workflow.commit()], [agent]);
+      };
+      const first = open("first");
+      const run = await first.mastra.getWorkflow("w").createRun({ runId: "r" });
+      void run.start({ inputData: { prompt: "send" } });
+      await system.advance(1_000);
+      void run.timeTravel({ step: "beside" });
+      await system.advance(1_000);
+      void run.resume({ step: "writer", resumeData: { approved: true } }).catch(() => {});
+      await system.advance(1_000);
+      expect(calls).toBe(2);
+      const commit = first.driver.commit.bind(first.driver);
+      first.driver.commit = async (commits) => {
+        const outcomes = await commit(commits);
+        const isCanceled = commits.some(({ writes }) =>
+          writes.some((write) => write.op === "update" && write.set?.["status"] === "canceled"),
+        );
+        if (isCanceled) first.kill();
+        return outcomes;
+      };
+      void run.cancel().catch(() => {});
+      await system.advance(1_000);
+      const second = open("second");
+      await second.mastra.start();
+      await system.advance(120_000);
+      expect(await second.mastra.getWorkflow("w").getWorkflowRunById("r")).toMatchObject({
+        status: "canceled",
+      });
+      expect(await second.storage.select({ table: RUNS, columns: ["state"] })).toEqual([
+        { state: "aborted" },
+      ]);
+    });
+
+    it("is told ever more rarely while it cannot be reached, and does not stand in line before other runs", async () => {
+      const { system, open } = processes();
+      let tries = 0;
+      const asking = createStep({
+        id: "asking",
+        inputSchema: prompt,
+        outputSchema: z.any(),
+        execute: ({ suspend }) => suspend({}),
+      });
+      const unreachable = async (): Promise<boolean> => {
+        tries++;
+        throw new Error("away");
+      };
+      const workflow = flow().then(Object.assign(asking, { [WITHDRAW]: unreachable }));
+      const { mastra, storage } = open("p", [workflow.commit()]);
+      const run = await mastra.getWorkflow("w").createRun({ runId: "r" });
+      void run.start({ inputData: { prompt: "" } });
+      await system.advance(1_000);
+      await run.cancel();
+      await mastra.start();
+      await system.advance(600_000);
+      expect(tries).toBeGreaterThan(5);
+      expect(tries).toBeLessThan(20);
+      const [row] = await storage.select({ table: WORKFLOW_RUNS });
+      expect(row!.due_at).toBeGreaterThan(system.now());
+    });
   });
 
   it("is asked again, on a new thread, by a time travel", async () => {

@@ -356,31 +356,57 @@ describe("an agent as a step", () => {
       ]);
     });
 
-    it("is told ever more rarely while it cannot be reached, and does not stand in line before other runs", async () => {
-      const { system, open } = processes();
-      let tries = 0;
-      const asking = createStep({
-        id: "asking",
-        inputSchema: prompt,
-        outputSchema: z.any(),
-        execute: ({ suspend }) => suspend({}),
-      });
-      const unreachable = async (): Promise<boolean> => {
-        tries++;
-        throw new Error("away");
+    describe("and cannot be reached", () => {
+      /** A step that asks somebody who cannot be told that the run is over. */
+      const asking = () => {
+        let tries = 0;
+        const step = createStep({
+          id: "asking",
+          inputSchema: prompt,
+          outputSchema: z.any(),
+          execute: ({ suspend }) => suspend({}),
+        });
+        const unreachable = async (): Promise<boolean> => {
+          tries++;
+          throw new Error("away");
+        };
+        return { step: Object.assign(step, { [WITHDRAW]: unreachable }), tries: () => tries };
       };
-      const workflow = flow().then(Object.assign(asking, { [WITHDRAW]: unreachable }));
-      const { mastra, storage } = open("p", [workflow.commit()]);
-      const run = await mastra.getWorkflow("w").createRun({ runId: "r" });
-      void run.start({ inputData: { prompt: "" } });
-      await system.advance(1_000);
-      await run.cancel();
-      await mastra.start();
-      await system.advance(600_000);
-      expect(tries).toBeGreaterThan(5);
-      expect(tries).toBeLessThan(20);
-      const [row] = await storage.select({ table: WORKFLOW_RUNS });
-      expect(row!.due_at).toBeGreaterThan(system.now());
+
+      it("is told ever more rarely, and does not stand in line before other runs", async () => {
+        const { system, open } = processes();
+        const { step, tries } = asking();
+        const { mastra, storage } = open("p", [flow().then(step).commit()]);
+        const run = await mastra.getWorkflow("w").createRun({ runId: "r" });
+        void run.start({ inputData: { prompt: "" } });
+        await system.advance(1_000);
+        await run.cancel();
+        await mastra.start();
+        await system.advance(600_000);
+        expect(tries()).toBeGreaterThan(5);
+        expect(tries()).toBeLessThan(20);
+        const [row] = await storage.select({ table: WORKFLOW_RUNS });
+        expect(row!.due_at).toBeGreaterThan(system.now());
+      });
+
+      it("keeps no other process waiting for the end of the run", async () => {
+        const { system, open } = processes();
+        const broken = Promise.withResolvers<never>();
+        const start = (name: string) => {
+          const workflow = flow().parallel([asking().step, beside(() => broken.promise)]);
+          return open(name, [workflow.commit()]).mastra.getWorkflow("w");
+        };
+        const run = await start("first").createRun({ runId: "r" });
+        void run.start({ inputData: { prompt: "" } });
+        await system.advance(1_000);
+        const elsewhere = (await start("second").createRun({ runId: "r" })).restart();
+        const seen: unknown[] = [];
+        void elsewhere.then(({ status }) => seen.push(status));
+        await system.advance(1_000);
+        broken.reject(new Error("broken"));
+        await system.advance(120_000);
+        expect(seen).toEqual(["failed"]);
+      });
     });
   });
 

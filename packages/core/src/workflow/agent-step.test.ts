@@ -401,7 +401,7 @@ describe("an agent as a step", () => {
         await system.advance(1_000);
         const elsewhere = (await start("second").createRun({ runId: "r" })).restart();
         const seen: unknown[] = [];
-        void elsewhere.then(({ status }) => seen.push(status));
+        void elsewhere.then(({ status }: { status: unknown }) => seen.push(status));
         await system.advance(1_000);
         broken.reject(new Error("broken"));
         await system.advance(120_000);

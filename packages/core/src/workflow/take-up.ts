@@ -14,7 +14,7 @@ import type { Definition } from "./workflow-engine.ts";
 import { withdrawQuestions } from "./withdraw-questions.ts";
 import { WORKFLOW_RUNS } from "./workflow-tables.ts";
 
-const LONGEST_PAUSE_MS = 3_600_000;
+const LONGEST_PAUSE_MS = 60_000;
 
 interface Surroundings {
   runs: CarriedRuns;

@@ -140,7 +140,7 @@ export class AgentRuns implements RunCarrier {
       // The host's store comes first: its routes list scores.
       storage: this.#environment.host?.getStorage() ?? spec.storage,
       logger,
-      traceId: span?.traceId,
+      traceId: span && isTrace(span.traceId) ? span.traceId : undefined,
       findScorer: (id: string) => this.#environment.host?.getScorerById?.(id),
       meets: meetsFilter,
     };
@@ -213,4 +213,9 @@ export class AgentRuns implements RunCarrier {
     this.#live.set(runId, options);
     if (this.#live.size > MAX_LIVE) this.#live.delete(this.#live.keys().next().value as string);
   }
+}
+
+/** Without an SDK of OpenTelemetry, every trace has the same id: zeros. */
+function isTrace(traceId: string): boolean {
+  return /[^0]/.test(traceId);
 }

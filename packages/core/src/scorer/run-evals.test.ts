@@ -34,6 +34,29 @@ function weather(replies: string[] = ["Rain."]): Agent {
 }
 
 describe("runEvals", () => {
+  it("begins nothing more once an item has failed, however many run at once", async () => {
+    const asked: string[] = [];
+    const failed = Promise.withResolvers<void>();
+    const evaluated = runEvals({
+      target: {
+        id: "target",
+        generate: async (input: string) => {
+          asked.push(input);
+          if (input === "1") throw new Error("broken");
+          await failed.promise;
+          return { runId: input, scoringData: { input, output: [] } };
+        },
+      },
+      data: Array.from({ length: 10 }, (_, index) => ({ input: String(index) })),
+      scorers: [scorer("one", () => 1)],
+      concurrency: 2,
+    });
+    await expect(evaluated).rejects.toThrow("broken");
+    failed.resolve();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(asked).toEqual(["0", "1"]);
+  });
+
   it("averages the scores of an agent by scorer, and stores them as tests", async () => {
     const storage = new InMemoryStore();
     const agent = new Agent({ ...parts, model: scriptedModel(() => "Yes.") });

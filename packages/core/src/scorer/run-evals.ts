@@ -134,7 +134,12 @@ export async function runEvals(options: RunEvalsOptions): Promise<RunEvalsResult
       await options.onItemComplete?.({ item, targetResult: outcome.result, scorerResults });
     }
   };
-  await Promise.all(Array.from({ length: Math.min(concurrency, data.length) }, work));
+  try {
+    await Promise.all(Array.from({ length: Math.min(concurrency, data.length) }, work));
+  } finally {
+    // After a failure, nothing new begins.
+    waiting.length = 0;
+  }
   return report([...totals.keys()], (plan) => average(totals.get(plan)!), data.length);
 }
 

@@ -97,12 +97,13 @@ describe("scorers of an agent", () => {
   });
 
   it("score the share of runs that is asked for, and the same ones each time", async () => {
-    const seen = async (rate: number): Promise<string[]> => {
+    const seen = async (rate: number, isEnabled = false): Promise<string[]> => {
       const ids: string[] = [];
       const note = createScorer(BASE).generateScore(({ run }) => ids.push(run.runId!));
       const sampling = { type: "ratio", rate } as const;
       const agent = new Agent({ ...parts, id: "s", scorers: { note: { scorer: note, sampling } } });
-      for (let at = 0; at < 200; at++) await agent.generate("?", { runId: `run-${at}` });
+      for (let at = 0; at < 200; at++)
+        await agent.generate("?", { runId: `run-${at}`, telemetry: { isEnabled } });
       await agent.close();
       return ids;
     };
@@ -110,6 +111,8 @@ describe("scorers of an agent", () => {
     expect(some.length).toBeGreaterThan(20);
     expect(some.length).toBeLessThan(90);
     expect(await seen(0.25)).toEqual(some);
+    // Without an SDK of OpenTelemetry, every trace has the same id.
+    expect(await seen(0.25, true)).toEqual(some);
     expect(await seen(0)).toEqual([]);
     expect(await seen(1)).toHaveLength(200);
   });

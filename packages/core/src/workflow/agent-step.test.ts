@@ -10,6 +10,7 @@ import { RUNS } from "../storage/thread-tables.ts";
 import { createTool } from "../tool/tool.ts";
 import { processes } from "./__fixtures__/processes.ts";
 import { createStep } from "./create-step.ts";
+import { WITHDRAW } from "./step.ts";
 import { createWorkflow } from "./workflow.ts";
 import { WORKFLOW_RUNS } from "./workflow-tables.ts";
 
@@ -307,6 +308,106 @@ describe("an agent as a step", () => {
         expect(row).toMatchObject({ status: "canceled", due_at: null });
       },
     );
+
+    it("works no longer on an answer to a question from before a time travel", async () => {
+      const { system, open: openProcess } = processes();
+      let calls = 0;
+      const open = (name: string) => {
+        const agent = new Agent({
+          id: "writer",
+          name: "writer",
+          instructions: "",
+          model: scriptedModel(() => (calls++ === 0 ? script() : new Promise<string>(() => {}))),
+          memory: new Memory(),
+          tools: { send },
+          logger: silentLogger,
+        });
+        const workflow = flow().parallel([createStep(agent), beside(async () => "fine")]);
+        return openProcess(name, [workflow.commit()], [agent]);
+      };
+      const first = open("first");
+      const run = await first.mastra.getWorkflow("w").createRun({ runId: "r" });
+      void run.start({ inputData: { prompt: "send" } });
+      await system.advance(1_000);
+      void run.timeTravel({ step: "beside" });
+      await system.advance(1_000);
+      void run.resume({ step: "writer", resumeData: { approved: true } }).catch(() => {});
+      await system.advance(1_000);
+      expect(calls).toBe(2);
+      const commit = first.driver.commit.bind(first.driver);
+      first.driver.commit = async (commits) => {
+        const outcomes = await commit(commits);
+        const isCanceled = commits.some(({ writes }) =>
+          writes.some((write) => write.op === "update" && write.set?.["status"] === "canceled"),
+        );
+        if (isCanceled) first.kill();
+        return outcomes;
+      };
+      void run.cancel().catch(() => {});
+      await system.advance(1_000);
+      const second = open("second");
+      await second.mastra.start();
+      await system.advance(120_000);
+      expect(await second.mastra.getWorkflow("w").getWorkflowRunById("r")).toMatchObject({
+        status: "canceled",
+      });
+      expect(await second.storage.select({ table: RUNS, columns: ["state"] })).toEqual([
+        { state: "aborted" },
+      ]);
+    });
+
+    describe("and cannot be reached", () => {
+      /** A step that asks somebody who cannot be told that the run is over. */
+      const asking = () => {
+        let tries = 0;
+        const step = createStep({
+          id: "asking",
+          inputSchema: prompt,
+          outputSchema: z.any(),
+          execute: ({ suspend }) => suspend({}),
+        });
+        const unreachable = async (): Promise<boolean> => {
+          tries++;
+          throw new Error("away");
+        };
+        return { step: Object.assign(step, { [WITHDRAW]: unreachable }), tries: () => tries };
+      };
+
+      it("is told ever more rarely, and does not stand in line before other runs", async () => {
+        const { system, open } = processes();
+        const { step, tries } = asking();
+        const { mastra, storage } = open("p", [flow().then(step).commit()]);
+        const run = await mastra.getWorkflow("w").createRun({ runId: "r" });
+        void run.start({ inputData: { prompt: "" } });
+        await system.advance(1_000);
+        await run.cancel();
+        await mastra.start();
+        await system.advance(600_000);
+        expect(tries()).toBeGreaterThan(5);
+        expect(tries()).toBeLessThan(20);
+        const [row] = await storage.select({ table: WORKFLOW_RUNS });
+        expect(row!.due_at).toBeGreaterThan(system.now());
+      });
+
+      it("keeps no other process waiting for the end of the run", async () => {
+        const { system, open } = processes();
+        const broken = Promise.withResolvers<never>();
+        const start = (name: string) => {
+          const workflow = flow().parallel([asking().step, beside(() => broken.promise)]);
+          return open(name, [workflow.commit()]).mastra.getWorkflow("w");
+        };
+        const run = await start("first").createRun({ runId: "r" });
+        void run.start({ inputData: { prompt: "" } });
+        await system.advance(1_000);
+        const elsewhere = (await start("second").createRun({ runId: "r" })).restart();
+        const seen: unknown[] = [];
+        void elsewhere.then(({ status }: { status: unknown }) => seen.push(status));
+        await system.advance(1_000);
+        broken.reject(new Error("broken"));
+        await system.advance(120_000);
+        expect(seen).toEqual(["failed"]);
+      });
+    });
   });
 
   it("is asked again, on a new thread, by a time travel", async () => {

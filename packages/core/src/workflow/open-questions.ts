@@ -25,14 +25,17 @@ export function openQuestions(
     const step = questioner(definition, path);
     if (step) found.push({ step, question: { idempotencyKey: `${runId}/${path}`, ...rest(step) } });
   };
+  const answered = new Map<Path, unknown>();
   for (const { path, status, suspend, attempt } of records)
     if (status === "suspended") add(path, () => ({ suspendData: suspend?.payload, attempt }));
-  for (const path of active)
-    add(path, ({ retries = definition.rules.retryConfig.attempts }) => ({
-      suspendData: undefined,
-      attempt: retries + 1,
-      life: firstSeq,
-    }));
+    else if (status === "resumed" && suspend) answered.set(path, suspend.payload);
+  for (const path of active) {
+    const attempt = ({ retries = definition.rules.retryConfig.attempts }: Step): number => retries + 1;
+    add(path, (step) => ({ suspendData: undefined, attempt: attempt(step), life: firstSeq }));
+    // The question may be from before a time travel.
+    if (answered.has(path))
+      add(path, (step) => ({ suspendData: answered.get(path), attempt: attempt(step) }));
+  }
   return found;
 }
 

@@ -1,9 +1,10 @@
 import type { Change } from "../storage/storage.ts";
 import type { CarriedRuns } from "./carried-runs.ts";
 import { noRun } from "./run-errors.ts";
+import { isEnd } from "./run-image.ts";
 import type { RunParts } from "./run-parts.ts";
 import { readRun } from "./run-rows.ts";
-import { WORKFLOW_RUNS } from "./workflow-tables.ts";
+import { WORKFLOW_RUNS, type WorkflowRunRow } from "./workflow-tables.ts";
 
 /**
  * Passes on what other processes wrote: to readers of events, to callers that wait for a run, and to runs with mail. Every
@@ -42,18 +43,21 @@ export class RunNews {
     const rows = await storage.select({
       table: WORKFLOW_RUNS,
       where: { run_id: { in: ids } },
-      columns: ["run_id", "owner", "due_at"],
+      columns: ["run_id", "status", "owner", "due_at"],
     });
     const known = new Map(rows.map((row) => [row.run_id, row]));
     for (const runId of ids) {
       const row = known.get(runId);
       if (!row) waiters.reject(runId, noRun(runId));
-      // A due time means that it continues.
-      else if (row.owner === null && row.due_at === null) {
+      else if (isAtRest(row)) {
         const stored = await readRun(storage, runId);
-        const rests = stored && !stored.image.isOwned && stored.row.due_at === null;
-        if (rests && !this.#runs.has(runId)) waiters.resolve(runId, stored.image);
+        if (stored && isAtRest(stored.row) && !this.#runs.has(runId)) waiters.resolve(runId, stored.image);
       }
     }
   }
+}
+
+/** A due time means that the run continues, unless it is over: then it has to end what it asked elsewhere. */
+function isAtRest({ status, owner, due_at }: Pick<WorkflowRunRow, "status" | "owner" | "due_at">): boolean {
+  return owner === null && (due_at === null || isEnd(status));
 }

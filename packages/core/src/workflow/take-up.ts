@@ -14,6 +14,8 @@ import type { Definition } from "./workflow-engine.ts";
 import { withdrawQuestions } from "./withdraw-questions.ts";
 import { WORKFLOW_RUNS } from "./workflow-tables.ts";
 
+const LONGEST_PAUSE_MS = 60_000;
+
 interface Surroundings {
   runs: CarriedRuns;
   isClosing(): boolean;
@@ -176,11 +178,18 @@ export class TakeUp {
     if (row.due_at === null) return;
     const { storage, system, logger } = this.#parts;
     const { runId } = image;
+    if (row.due_at > Math.trunc(system.now())) return this.#around.onWaiting(runId, row.due_at);
     const open = openQuestions(definition, image, activeSteps(definition, image));
-    if (await withdrawQuestions(open, logger)) return this.#around.later(runId, RETRY_MS);
+    const isOpen = await withdrawQuestions(open, logger);
+    const now = Math.trunc(system.now());
+    // Stored, so that it does not stand in line before runs whose sleep is over.
+    const due_at = isOpen ? now + withdrawalPause(now - (row.ended_at ?? now)) : null;
     const where = { run_id: runId, fence: row.fence, owner: null, due_at: row.due_at };
-    const done = update(WORKFLOW_RUNS, { where, set: { due_at: null } });
-    await storage.commit([done], { key: runId, id: system.newId() });
+    await storage.commit([update(WORKFLOW_RUNS, { where, set: { due_at } })], {
+      key: runId,
+      id: system.newId(),
+    });
+    if (due_at !== null) this.#around.onWaiting(runId, due_at);
   }
 
   /** A run that failed its processes repeatedly is tried again after a while. */
@@ -192,4 +201,9 @@ export class TakeUp {
     else this.#attempts.delete(runId);
     return wait > 0;
   }
+}
+
+/** What could not be ended yet is tried again after as long as the run has been over, so ever more rarely. */
+function withdrawalPause(overMs: number): number {
+  return Math.min(Math.max(overMs, RETRY_MS), LONGEST_PAUSE_MS);
 }

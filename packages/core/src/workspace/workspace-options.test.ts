@@ -182,6 +182,25 @@ describe("the rows of the specification", () => {
     await expect(write.execute({ context: { path: "a", content: "" } })).rejects.toThrow("read-only");
   });
 
+  it("refuse to edit what is read-only only for a request, also if its filesystem would not", async () => {
+    const { root } = scratch();
+    const files = new LocalFilesystem({ basePath: root });
+    const shown = new Proxy(files, {
+      get(target, name) {
+        if (name === "readOnly") return true;
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    const workspace = new Workspace({ filesystem: () => shown, bm25: true });
+    for (const name of ["write_file", "index"]) {
+      const edit = await tool(workspace, name);
+      await expect(edit.execute({ context: { path: "a", content: "text" } })).rejects.toThrow("read-only");
+    }
+    expect(await files.exists("a")).toBe(false);
+    expect(await workspace.search("text")).toEqual([]);
+  });
+
   it("split words for bm25 as the options say", async () => {
     const index = async (tokenize: object) => {
       const workspace = new Workspace({ bm25: { tokenize } });

@@ -28,6 +28,7 @@ import type { WorkspaceSearch } from "./search/workspace-search.ts";
 import type { WorkspaceSkills } from "./skills/workspace-skills.ts";
 import { requestAccessTool } from "./tools/request-access-tool.ts";
 import type { ToolFrame, WorkspaceTool } from "./tools/tool-frame.ts";
+import { WorkspaceReadOnlyError } from "./workspace-errors.ts";
 import type { WorkspaceFilesystem } from "./workspace-filesystem.ts";
 
 type Awaitable<Value> = Value | Promise<Value>;
@@ -244,7 +245,11 @@ function expose(
       return withHooks(
         config,
         { toolName: name, workspaceToolName: originalName(tool), input, context: options },
-        () => tool.run(frame, input, options),
+        async () => {
+          // A filesystem of the app's own may leave that to its tools.
+          if (files?.readOnly && !tool.readOnly) throw new WorkspaceReadOnlyError(String(input["path"]));
+          return tool.run(frame, input, options);
+        },
       );
     },
   }) as Tool;

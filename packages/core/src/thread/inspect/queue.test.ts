@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import { gate, HERE, onThread, until } from "../../agent/__fixtures__/on-thread.ts";
 import { createTool } from "../../tool/tool.ts";
+import { NEXT } from "../admit/mailbox.ts";
 import { editQueued, hurryQueued, listQueued, moveQueued, removeQueued } from "./queue.ts";
 import { readRunTimeline } from "./run-timeline.ts";
 import { listLanes, listRuns, ownerOfRun, ownerOfThread, readThreadOverview } from "./thread-overview.ts";
-import { ACTORS } from "../../storage/thread-tables.ts";
+import { ACTORS, MAILBOX } from "../../storage/thread-tables.ts";
 
 /** A thread whose first answer is held back, so that what is queued waits. */
 async function busyThread() {
@@ -55,6 +56,25 @@ test("a queued message is taken as it was last edited, in its place", async () =
     "signal: second, better",
     "signal: third",
   ]);
+});
+
+test("a message is moved within a queue that is longer than what is listed", async () => {
+  const { storage, queue, release, idle } = await busyThread();
+  const addresses = [];
+  for (let index = 0; index <= 1001; index++) addresses.push(await queue(`message ${index}`));
+  const inOrder = async () =>
+    (await storage.select({ table: MAILBOX, where: { due: NEXT }, orderBy: [{ column: "seq" }] })).map(
+      ({ id }) => id,
+    );
+  const before = await inOrder();
+  expect(before).toHaveLength(1002);
+  await moveQueued(storage, addresses[1]!, 0);
+  expect(await inOrder()).toEqual([before[1], before[0], ...before.slice(2)]);
+  await moveQueued(storage, addresses[1001]!, 1000);
+  expect((await inOrder()).slice(-2)).toEqual([before[1001], before[1000]]);
+  for (const address of addresses) await removeQueued(storage, address);
+  release.open();
+  await idle();
 });
 
 test("messages are taken in the order that a person gave them, each with what it was sent with", async () => {

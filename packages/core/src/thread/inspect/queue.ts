@@ -96,11 +96,11 @@ export async function moveQueued(
 ): Promise<void> {
   const { threadId, messageId } = address;
   await change(storage, address, async (_, { run_id, mailbox_count }) => {
+    // All of them: what is numbered again comes after everything that is not.
     const rows = await storage.select({
       table: MAILBOX,
       where: { thread_id: threadId, due: NEXT },
       orderBy: [{ column: "seq" }],
-      limit: MAX_LISTED,
     });
     const moved = rows.find(({ id }) => id === messageId);
     if (!moved) throw gone(threadId, messageId);

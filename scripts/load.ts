@@ -20,8 +20,8 @@ const FULL = {
 };
 const QUICK: typeof FULL = {
   fanOut: { readers: 60, chunks: 300, rounds: 1, bar: 2 },
-  // More than the buffers of the sockets take: about 100 MB if nothing bounded it. Garbage alone makes 10 to 40 MB.
-  stalled: { readers: 10, chunks: 30_000, chunkBytes: 100, megabytes: 60 },
+  // More than the buffers of the sockets take.
+  stalled: { readers: 10, chunks: 30_000, chunkBytes: 100, megabytes: 30 },
   disconnects: { cuts: 200, readers: 10, chunks: 500 },
 };
 

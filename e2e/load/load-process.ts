@@ -10,6 +10,8 @@ export interface LoadSettings {
   chunkBytes: number;
   chunkDelayMs: number;
   stallMs: number;
+  /** Collect garbage before each look at the memory: slow, but what is measured is in use. */
+  weigh?: boolean;
   file: string;
 }
 
@@ -22,7 +24,9 @@ export interface LoadAnswer {
   url?: string;
   ms?: number;
   cpuMs?: number;
-  rss?: number;
+  /** Bytes in use now. */
+  used?: number;
+  /** The most bytes in use since the last request for them. */
   peak?: number;
   streams?: number;
 }
@@ -54,7 +58,7 @@ export class LoadProcess {
     return this.#ask({ type: "run", threadId }) as never;
   }
 
-  async memory(): Promise<Required<Pick<LoadAnswer, "rss" | "streams">>> {
+  async memory(): Promise<Required<Pick<LoadAnswer, "used" | "streams">>> {
     return this.#ask({ type: "memory" }) as never;
   }
 

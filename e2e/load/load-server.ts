@@ -29,7 +29,13 @@ await mastra.start();
 const running = await serve({ mastra, port: 0, limits: { stallMs: settings.stallMs } });
 
 let peak = 0;
-const watch = setInterval(() => (peak = Math.max(peak, process.memoryUsage().rss)), 20);
+const watch = setInterval(() => settings.weigh && (peak = Math.max(peak, bytesInUse())), 100);
+
+function bytesInUse(): number {
+  globalThis.gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
 
 process.on("message", (request: LoadRequest) => {
   void answer(request);
@@ -46,9 +52,8 @@ async function answer({ type, threadId }: LoadRequest): Promise<void> {
     return;
   }
   if (type === "memory") {
-    globalThis.gc?.();
-    peak = process.memoryUsage().rss;
-    process.send!({ rss: peak, streams: running.server.streamCount });
+    peak = bytesInUse();
+    process.send!({ used: peak, streams: running.server.streamCount });
     return;
   }
   const target = { threadId: threadId!, resourceId: "load" };

@@ -73,7 +73,7 @@ export async function stalled(options: {
   megabytes: number;
 }): Promise<Finding> {
   const { readers, chunks, chunkBytes, megabytes } = options;
-  const settings = { chunks, chunkBytes, chunkDelayMs: 0, stallMs: 1_000 };
+  const settings = { chunks, chunkBytes, chunkDelayMs: 0, stallMs: 1_000, weigh: true };
   const alone = await grow(settings, async () => {});
   const all: SseReader[] = [];
   let released = 0;
@@ -124,11 +124,11 @@ async function grow(
   const server = await LoadProcess.start(settings);
   try {
     await server.run("warm");
-    const { rss } = await server.memory();
+    const { used } = await server.memory();
     await before(server, "slow");
     const { ms: took, peak } = await server.run("slow");
     await after(server, "slow");
-    return { growth: peak - rss, ms: took };
+    return { growth: peak - used, ms: took };
   } finally {
     await server.close();
   }

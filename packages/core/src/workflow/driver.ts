@@ -278,7 +278,8 @@ export class Driver {
       then(output);
     };
     frame.onIdle = () => {
-      if (!frame.bailed || isDone) return;
+      // A step ended it, and another failed: it fails with the run.
+      if (!frame.bailed || isDone || this.#failure) return;
       this.#dropResting(frame);
       done(frame.bailed);
     };

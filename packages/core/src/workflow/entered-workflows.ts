@@ -7,10 +7,14 @@ import type { Rest } from "./run-port.ts";
 import type { RunSpec } from "./run-spec.ts";
 
 interface Entered {
+  path: Path;
   rules: GraphScope;
   input: Value;
   startedAt: number;
 }
+
+/** Why a run failed. A loop without an end has no record that failed. */
+type Failure = Pick<StepRecord, "path" | "error" | "tripwire">;
 
 interface Surroundings {
   journal: Journal;
@@ -24,47 +28,70 @@ export class EnteredWorkflows {
   readonly #run: RunSpec;
   readonly #around: Surroundings;
   readonly #entered = new Map<Path, Entered>();
+  /** Those that were under way before this process took the run. */
+  readonly #begun = new Set<Path>();
 
   constructor(run: RunSpec, around: Surroundings) {
     this.#run = run;
     this.#around = around;
+    for (const { path } of around.journal.values())
+      for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
+        const outer = path.slice(0, end);
+        if (this.#begun.has(outer)) break;
+        this.#begun.add(outer);
+      }
   }
 
-  enter(path: Path, entered: Entered): void {
-    this.#entered.set(path, entered);
+  /** Whether a step of it has left something in the journal, so that its start is known. */
+  hasBegun(path: Path): boolean {
+    return this.#begun.has(path);
+  }
+
+  enter(entered: Entered): void {
+    this.#entered.set(entered.path, entered);
   }
 
   /** It ended with this output. */
-  close(path: Path, output: Value, endedAt: number): StepRecord {
-    const { input, startedAt } = this.#entered.get(path)!;
-    this.#callHooks(path, { status: "success", result: output });
+  close(path: Path, output: Value, endedAt: number): StepRecord & Pick<Entered, "input"> {
+    const entered = this.#entered.get(path)!;
+    const { input, startedAt } = entered;
+    const { journal, whenStored } = this.#around;
+    whenStored(() => this.#callHooks(entered, { status: "success", result: output }));
     this.#entered.delete(path);
-    const { journal } = this.#around;
     const number = journal.get(path)?.number ?? journal.nextNumber();
     return { path, number, status: "success", attempt: 1, input, output, startedAt, endedAt };
   }
 
-  /** A step failed, and the workflows around it with it. */
-  failAround(path: Path, { error, tripwire }: Pick<StepRecord, "error" | "tripwire">): void {
-    const around = [...this.#entered.keys()].filter((outer) => path.startsWith(`${outer}/`));
-    for (const outer of around.sort((a, b) => b.length - a.length))
-      this.#callHooks(outer, { status: tripwire ? "tripwire" : "failed", error, tripwire });
+  /** Those in which steps failed, innermost first. They end with the run: several of their steps may fail. */
+  failed(first: Failure): (Entered & { failure: Failure })[] {
+    if (this.#entered.size === 0) return [];
+    const failures = this.#around.journal.all().filter(({ status }) => status === "failed");
+    const found = Array.from(this.#entered.values(), (entered) => {
+      const failure = [...failures, first].find(({ path }) => path.startsWith(`${entered.path}/`));
+      return failure ? [{ ...entered, failure }] : [];
+    });
+    return found.flat().sort((a, b) => b.path.length - a.path.length);
+  }
+
+  /** The end of the run is stored. */
+  callFailed(first: Failure): void {
+    for (const { failure, ...entered } of this.failed(first)) {
+      const { error, tripwire } = failure;
+      this.#callHooks(entered, { status: tripwire ? "tripwire" : "failed", error, tripwire });
+    }
   }
 
   #callHooks(
-    path: Path,
+    { path, rules, input }: Entered,
     end: Pick<Rest, "status" | "tripwire" | "error"> & { result?: Value | undefined },
   ): void {
-    const { rules, input } = this.#entered.get(path)!;
     const { id, hooks: options } = rules;
     if (!options?.onFinish && !options?.onError) return;
     const { runId, resourceId, host, requestContext } = this.#run;
-    const { journal, state, whenStored } = this.#around;
-    whenStored(() => {
-      const inside = journal.all().filter((record) => record.path.startsWith(`${path}/`));
-      const records = inside.map((record) => ({ ...record, path: record.path.slice(path.length + 1) }));
-      const known = { runId, resourceId, input: input.data, state, records, ...end };
-      void callHooks({ id, options, host }, known, requestContext);
-    });
+    const { journal, state } = this.#around;
+    const inside = journal.all().filter((record) => record.path.startsWith(`${path}/`));
+    const records = inside.map((record) => ({ ...record, path: record.path.slice(path.length + 1) }));
+    const known = { runId, resourceId, input: input.data, state, records, ...end };
+    void callHooks({ id, options, host }, known, requestContext);
   }
 }

@@ -303,7 +303,6 @@ export class RunActor {
         this.#record({ ...record, status: "failed", error, tripwire, endedAt: now });
         this.#announce(...events.stepResult(this.run.runId, this.callId(path), work, { error, tripwire }));
         this.#announce(events.stepFinish(this.run.runId, path, step.metadata));
-        this.#entered.failAround(path, { error, tripwire });
         this.#driver.failed(path, error);
         break;
       }
@@ -338,7 +337,7 @@ export class RunActor {
     // Checked again whenever the run is taken up, so not stored.
     if (work.kind === "enter") {
       const ref = answer === work.input.data ? work.input.ref : undefined;
-      this.#entered.enter(path, { rules: work.node.scope, input: work.input, startedAt: now });
+      this.#entered.enter({ path, rules: work.node.scope, input: work.input, startedAt: now });
       return this.#driver.succeeded(path, { data: answer, ref });
     }
     const record = this.#recordOf(work, undefined);
@@ -372,7 +371,6 @@ export class RunActor {
     const endedAt = Math.trunc(this.run.system.now());
     this.#record({ ...this.#recordOf(work, this.journal.get(work.path)), status: "failed", error, endedAt });
     this.#announce(...events.stepResult(this.run.runId, this.callId(work.path), work, { error }));
-    this.#entered.failAround(work.path, { error });
     this.#driver.failed(work.path, error);
   }
 
@@ -485,6 +483,8 @@ export class RunActor {
     this.#isOver = true;
     this.#cancelTimer?.();
     this.#port.close();
+    const { state } = this.#driver;
+    if (state.status === "failed") this.#entered.callFailed(state);
     this.#onRest(rest);
   }
 

@@ -90,4 +90,44 @@ describe.each(PLACES)("a run %s", (place) => {
     ]);
     expect(calls.filter(([id]: any) => id === "outer")).toHaveLength(2);
   });
+
+  it("calls onFinish and onError of a nested workflow once, however many of its steps fail", async () => {
+    const calls: unknown[] = [];
+    const inner = flow({
+      id: "inner",
+      options: {
+        onFinish: ({ status, steps }: any) => void calls.push(["finish", status, Object.keys(steps)]),
+        onError: ({ error }: any) => void calls.push(["error", error.message]),
+      },
+    });
+    const fail = (id: string) => step(id, () => Promise.reject(new Error(id)));
+    const late = step("late", async ({ bail }) => {
+      await Promise.resolve();
+      return bail("over");
+    });
+    await start(
+      place,
+      flow()
+        .then(inner.parallel([fail("x"), fail("y"), late]).commit())
+        .commit(),
+      1,
+    );
+    expect(calls).toEqual([
+      ["finish", "failed", ["x", "y", "late"]],
+      ["error", "x"],
+    ]);
+  });
+
+  it("calls onError of a nested workflow whose loop has no end", async () => {
+    const calls: unknown[] = [];
+    const options = { maxIterations: 2, onError: ({ error }: any) => void calls.push(error.code) };
+    const inner = flow({ id: "inner", options })
+      .dowhile(
+        step("x", () => 1),
+        () => true,
+      )
+      .commit();
+    await start(place, flow().then(inner).commit(), 1);
+    expect(calls).toEqual(["limit-exceeded"]);
+  });
 });

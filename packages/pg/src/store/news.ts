@@ -9,7 +9,8 @@ const GATHER_MS = 4;
 const MAX_BYTES = 7_900;
 const PAUSES_MS: readonly number[] = [50, 200, 1_000, 5_000];
 /** NOTIFY does not wait for the disk. */
-const NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
+const NOTIFY =
+  "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, payload) FROM unnest($2::text[]) AS payload";
 /** Changes with every transaction of the server that ends. */
 const SNAPSHOT = "SELECT pg_current_snapshot()::text AS snapshot";
 
@@ -78,10 +79,9 @@ export class News {
     this.#pending = undefined;
     this.#cancelTimer = undefined;
     if (pending === undefined) return;
-    let payload = JSON.stringify(pending === "unknown" ? [this.#self] : [this.#self, ...pending]);
-    if (Buffer.byteLength(payload) > MAX_BYTES) payload = JSON.stringify([this.#self]);
+    const payloads = toPayloads(this.#self, pending === "unknown" ? [] : [...pending]);
     const { channel, connections } = this.#options;
-    const publishing = connections.read([{ text: NOTIFY, values: [channel, payload] }]).catch(() => {});
+    const publishing = connections.read([{ text: NOTIFY, values: [channel, payloads] }]).catch(() => {});
     this.#publishing = Promise.all([this.#publishing, publishing]);
   }
 
@@ -135,4 +135,13 @@ export class News {
   #tell(change: Change): void {
     for (const watcher of this.#watchers) watcher(change);
   }
+}
+
+/** As few payloads as have room for the keys. Without keys, or with one that is too long, anything may have changed. */
+function toPayloads(self: string, keys: readonly string[]): string[] {
+  const payload = JSON.stringify([self, ...keys]);
+  if (Buffer.byteLength(payload) <= MAX_BYTES) return [payload];
+  if (keys.length === 1) return toPayloads(self, []);
+  const half = Math.ceil(keys.length / 2);
+  return [...toPayloads(self, keys.slice(0, half)), ...toPayloads(self, keys.slice(half))];
 }

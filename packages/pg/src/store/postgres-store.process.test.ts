@@ -222,6 +222,22 @@ describe.skipIf("missing" in found)("PostgreSQL", () => {
     },
   );
 
+  it("names every key, even if more change at once than fit into one notification", async () => {
+    const schemaName = `t${schemas++}`;
+    const [one, other] = [withOptions()(schemaName), withOptions()(schemaName)];
+    await one.init();
+    const changes: Change[] = [];
+    one.watch((change) => changes.push(change));
+    await expect.poll(() => changes).toEqual(["unknown"]);
+    const ids = Array.from({ length: 500 }, (_, index) => `resource-${index}-${"x".repeat(50)}`);
+    await other.commit([insert(RESOURCES, { id: ids[0]! })], { key: ids });
+    const told = () =>
+      changes.slice(1).flatMap((change) => (change === "unknown" ? change : [...change.keys]));
+    await expect.poll(() => told().length).toBe(ids.length);
+    expect(new Set(told())).toEqual(new Set(ids));
+    await Promise.all([one.close(), other.close()]);
+  });
+
   it("finds each message by its words while others write and search", async () => {
     const schema = `t${schemas++}`;
     const stores = [withOptions()(schema), withOptions()(schema)];

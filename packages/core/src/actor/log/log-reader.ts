@@ -1,6 +1,8 @@
 import { AgentError } from "../../errors.ts";
+import type { Storage } from "../../storage/storage.ts";
 import { sleep, type System } from "../../system.ts";
 import type { EventPiece, Numbered } from "./event-piece.ts";
+import { ReaderLine } from "./reader-line.ts";
 import type { Tail } from "./tail.ts";
 
 /** How long a reader waits for a failing store before it gives up. */
@@ -9,6 +11,7 @@ const RETRY_MS: readonly number[] = [50, 200, 500, 1_000, 2_000, 3_000, 5_000];
 /** What is read, as this process knows it. It is kept while it has readers. */
 export interface ReadLog<Chunk extends object> {
   readonly tail: Tail<Chunk>;
+  readonly storage: Storage;
   readonly system: System;
   addReader(): void;
   removeReader(): void;
@@ -131,9 +134,10 @@ export abstract class LogReader<
     if (!pieces) {
       // Subscribe to changes before reading, so that nothing is missed in between.
       const changed = tail.changed();
-      pieces = await tail.catchUp(this.#after, (after) => this.readStore(log, after));
+      const line = ReaderLine.of(log.storage);
+      pieces = await tail.catchUp(this.#after, (after) => line.read(() => this.readStore(log, after)));
       if (pieces.length === 0) {
-        await this.checkNumbers(this.#log);
+        await line.read(() => this.checkNumbers(this.#log));
         await changed;
         return;
       }

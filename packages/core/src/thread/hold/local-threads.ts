@@ -68,6 +68,9 @@ export class LocalThreads implements Threads {
   readonly #lookListeners = new Set<() => void>();
   readonly #closeListeners = new Set<() => Promise<void>>();
   #looks = 0;
+  /** Anything may have changed since the last search for readers with something to read began. */
+  #unseen = false;
+  #isSearching = false;
   #stopWatching: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
@@ -362,6 +365,21 @@ export class LocalThreads implements Threads {
     }
   }
 
+  /** Many such notices may arrive during one search. They need one more. */
+  #anythingChanged(): void {
+    this.#unseen = true;
+    if (!this.#isSearching) void this.#searchForReaders();
+  }
+
+  async #searchForReaders(): Promise<void> {
+    this.#isSearching = true;
+    while (this.#unseen && !this.#closing) {
+      this.#unseen = false;
+      await this.#lookForReaders().catch(() => this.#readersLookAgain());
+    }
+    this.#isSearching = false;
+  }
+
   /** The store did not respond: each reader finds out for itself, and waits for the store. */
   #readersLookAgain(): void {
     for (const thread of this.directory.all()) if (!thread.run) thread.tail.behind();
@@ -372,7 +390,7 @@ export class LocalThreads implements Threads {
     const busy: Thread[] = [];
     // Any thread may have changed. Asking for all of them together is cheaper than each reader asking for its own.
     const isUnknown = change === "unknown";
-    if (isUnknown) void this.#lookForReaders().catch(() => this.#readersLookAgain());
+    if (isUnknown) this.#anythingChanged();
     for (const thread of this.directory.concernedBy(change)) {
       thread.newsCame({ readersKnow: isUnknown });
       if (thread.isBusy) busy.push(thread);

@@ -1,3 +1,4 @@
+import { ReaderLine } from "../../actor/log/reader-line.ts";
 import { AgentError, showValue } from "../../errors.ts";
 import { checkId } from "../../storage/check-id.ts";
 import type { Storage } from "../../storage/storage.ts";
@@ -18,10 +19,12 @@ export async function openReader(
   if (from !== undefined && (!Number.isInteger(from) || from < 0))
     throw new AgentError("invalid-argument", `after must be the number of a chunk, got ${showValue(from)}.`);
   const { storage } = threads;
-  const resourceId = target.resourceId ?? (await ownerOfThread(storage, threadId));
-  const actor = await readActor(storage, threadId);
-  checkOwnership(actor, threadId, resourceId);
-  const after = from ?? (await startingPoint(storage, actor));
+  const { resourceId, actor, after } = await ReaderLine.of(storage).read(async () => {
+    const resourceId = target.resourceId ?? (await ownerOfThread(storage, threadId));
+    const actor = await readActor(storage, threadId);
+    checkOwnership(actor, threadId, resourceId);
+    return { resourceId, actor, after: from ?? (await startingPoint(storage, actor)) };
+  });
   // No `await` from here on: an unused thread may be forgotten at any await.
   const owner = resourceId ?? actor?.resourceId;
   const thread =

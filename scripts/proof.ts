@@ -15,7 +15,9 @@ Runs the simulator, kills, pauses, power losses and races for long, and prints o
   --<trial> <n>     rounds of one trial, for instance --kills 500
   --seed <n>        the first seed (default: from the commit)
   --workers <n>     processes (default: one for each core)
-  --postgres <n>    share of the rounds that also runs on PostgreSQL (default 0.1; 0 leaves it out)
+  --postgres <n>    share of the rounds that also runs on PostgreSQL (default 0.1; 0 leaves it out);
+                    only: all rounds, and nothing that needs no PostgreSQL server
+  --minutes <n>     take turns at the trials for this long, instead of a number of rounds
 
 Exits with 1 when something was found.`;
 
@@ -40,6 +42,8 @@ const ROUNDS: Record<TrialName, number> = {
   races: 6_000,
 };
 const NAMES = Object.keys(ROUNDS) as TrialName[];
+/** These start their own PostgreSQL servers, to harm them. */
+const ON_A_SERVER: ReadonlySet<TrialName> = new Set(["server-faults", "failovers"]);
 
 const { values } = parseArgs({
   options: {
@@ -49,6 +53,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: String(commitSeed()) },
     workers: { type: "string", default: String(availableParallelism()) },
     postgres: { type: "string", default: "0.1" },
+    minutes: { type: "string" },
     ...(Object.fromEntries(NAMES.map((name) => [name, { type: "string" }])) as Record<
       TrialName,
       { type: "string" }
@@ -60,23 +65,26 @@ if (values.help) console.log(USAGE);
 else await prove();
 
 async function prove(): Promise<void> {
-  const [scale, share] = [toNumber("scale"), toNumber("postgres")];
+  const scale = toNumber("scale");
+  const onlyPostgres = values.postgres === "only";
+  const share = onlyPostgres ? 1 : toNumber("postgres");
+  const minutes = values.minutes === undefined ? undefined : toNumber("minutes");
   const only = values.only.split(",");
   const unknown = only.filter((name) => !(NAMES as string[]).includes(name));
   if (unknown.length > 0) throw new Error(`--only accepts ${NAMES.join()}, got ${unknown.join()}`);
+  const usual = (trial: TrialName): number =>
+    minutes === undefined ? ROUNDS[trial] * scale : Number.POSITIVE_INFINITY;
   const rounds = (trial: TrialName): number =>
-    Math.ceil(values[trial] === undefined ? ROUNDS[trial] * scale : toNumber(trial));
-  const wanted: Wanted[] = NAMES.filter((trial) => only.includes(trial) && rounds(trial) > 0).map(
-    (trial) => ({
-      trial,
-      rounds: rounds(trial),
-    }),
-  );
-  const server =
-    share > 0 && wanted.some(({ trial }) => trialOf(trial).stores) ? await startPostgres() : undefined;
+    Math.ceil(values[trial] === undefined ? usual(trial) : toNumber(trial));
+  const chosen = NAMES.filter((trial) => only.includes(trial) && rounds(trial) > 0);
+  const onStores = chosen.filter((trial) => trialOf(trial).stores);
+  const wanted: Wanted[] = chosen
+    .filter((trial) => !onlyPostgres || ON_A_SERVER.has(trial))
+    .map((trial) => ({ trial, rounds: rounds(trial) }));
+  const server = share > 0 && onStores.length > 0 ? await startPostgres() : undefined;
   if (server && "connectionString" in server) {
-    for (const { trial, rounds: count } of wanted.filter((one) => trialOf(one.trial).stores))
-      wanted.push({ trial, rounds: Math.ceil(count * share), postgres: server.connectionString });
+    const { connectionString: postgres } = server;
+    for (const trial of onStores) wanted.push({ trial, rounds: Math.ceil(rounds(trial) * share), postgres });
   }
   const began = performance.now();
   try {
@@ -84,6 +92,7 @@ async function prove(): Promise<void> {
       wanted,
       seed: toNumber("seed"),
       workers: toNumber("workers"),
+      ...(minutes !== undefined && { hasTime: () => performance.now() - began < minutes * 60_000 }),
       onProgress: showProgress(),
     });
     process.stderr.write("\n");
@@ -102,7 +111,8 @@ function showProgress(): (progress: Progress) => void {
     const now = performance.now();
     if (shown > 0 && now - shown < (isTerminal ? 1_000 : 60_000)) return;
     shown = now;
-    const line = `${title}: ${done} of ${wanted}; ${problems} found`;
+    const end = Number.isFinite(wanted) ? ` of ${wanted}` : "";
+    const line = `${title}: ${done}${end}; ${problems} found`;
     process.stderr.write(isTerminal ? `\r${line.padEnd(78)}` : `${line}\n`);
   };
 }

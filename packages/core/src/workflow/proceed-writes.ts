@@ -4,7 +4,7 @@ import { insert, remove, requireRow, update } from "../storage/writes.ts";
 import type { Path } from "./path.ts";
 import { notSuspended } from "./run-errors.ts";
 import { isEnd, type RunImage } from "./run-image.ts";
-import { toStepRow } from "./run-rows.ts";
+import { toStepRow } from "./step-row.ts";
 import { labelOf } from "./run-view.ts";
 import { toCell } from "./value-codec.ts";
 import type { Continuation } from "./workflow-engine.ts";

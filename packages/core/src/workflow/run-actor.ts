@@ -125,8 +125,8 @@ export class RunActor {
     return this.#interrupted.has(path);
   }
 
-  publish(chunk: WorkflowChunk, refs?: Record<string, Ref>): void {
-    if (!this.#isOver) this.#port.publish({ chunk, refs });
+  publish(chunk: WorkflowChunk, refs?: Record<string, Ref>, of?: Path): void {
+    if (!this.#isOver) this.#port.publish({ chunk, refs, of });
   }
 
   addUsage({ inputTokens, outputTokens, totalTokens }: WorkflowUsage): void {
@@ -282,7 +282,7 @@ export class RunActor {
         this.#record({ ...record, status: "success", output, endedAt: now, ...(bailed && { bailed }) });
         if (this.#once.forget(path)) this.#next.forgetOnce.push(path);
         this.#announce(...events.stepResult(this.run.runId, this.callId(path), work, { output }));
-        this.#announce(events.stepFinish(this.run.runId, path, step.metadata));
+        this.#announce(...events.stepFinish(this.run.runId, path, step.metadata));
         if (bailed) this.#driver.bailed(path, output);
         else this.#driver.succeeded(path, output);
         if (step.scorers && !this.run.disableScorers)
@@ -302,7 +302,7 @@ export class RunActor {
         const { error, tripwire } = stored;
         this.#record({ ...record, status: "failed", error, tripwire, endedAt: now });
         this.#announce(...events.stepResult(this.run.runId, this.callId(path), work, { error, tripwire }));
-        this.#announce(events.stepFinish(this.run.runId, path, step.metadata));
+        this.#announce(...events.stepFinish(this.run.runId, path, step.metadata));
         this.#driver.failed(path, error);
         break;
       }
@@ -401,8 +401,8 @@ export class RunActor {
   }
 
   /** An event about something that is not stored yet: it becomes visible with it, or not at all. */
-  #announce(chunk: WorkflowChunk, refs?: Record<string, Ref>): void {
-    this.#next.chunks.push({ chunk, refs });
+  #announce(chunk: WorkflowChunk, refs?: Record<string, Ref>, of?: Path): void {
+    this.#next.chunks.push({ chunk, refs, of });
   }
 
   #record(record: StepRecord): void {

@@ -6,8 +6,8 @@ import type { Ref, Value } from "./ref.ts";
 import type { LoggedChunk, Rest } from "./run-port.ts";
 import { labelOf } from "./run-view.ts";
 
-/** An event, and where the store has the values of its payload. */
-type Event = [chunk: WorkflowChunk, refs?: Record<string, Ref> | undefined];
+/** An event, where the store has the values of its payload, and the result that says everything in it. */
+type Event = [chunk: WorkflowChunk, refs?: Record<string, Ref> | undefined, of?: Path | undefined];
 
 const from = "WORKFLOW";
 
@@ -31,7 +31,8 @@ export function stepStart(
     ...(resumed && { resumePayload: resumed.payload }),
     startedAt,
   };
-  return [{ type: "workflow-step-start", runId, from, payload }, refsOf({ payload: input })];
+  const of = resumed || input.ref === undefined ? undefined : path;
+  return [{ type: "workflow-step-start", runId, from, payload }, refsOf({ payload: input }), of];
 }
 
 export function stepResult(
@@ -50,6 +51,7 @@ export function stepResult(
         payload: { ...base, status: "success", output: end.output.data },
       },
       refsOf({ payload: input, output: end.output }),
+      input.ref === undefined ? undefined : path,
     ];
   const { error, tripwire } = end;
   return [
@@ -63,8 +65,9 @@ export function stepResult(
   ];
 }
 
-export function stepFinish(runId: string, path: Path, metadata: Record<string, unknown> = {}): WorkflowChunk {
-  return { type: "workflow-step-finish", runId, from, payload: { id: labelOf(path), metadata } };
+export function stepFinish(runId: string, path: Path, metadata: Record<string, unknown> = {}): Event {
+  const payload = { id: labelOf(path), metadata };
+  return [{ type: "workflow-step-finish", runId, from, payload }, undefined, path];
 }
 
 export function stepSuspended(

@@ -1,4 +1,4 @@
-import type { JSONValue, WorkflowChunk } from "@selvedge/protocol";
+import type { WorkflowChunk } from "@selvedge/protocol";
 import { type EventPiece, type Numbered, PIECES_AT_ONCE } from "../actor/log/event-piece.ts";
 import type { LogSubject } from "../actor/log/fenced-log.ts";
 import { NotTaken } from "../actor/log/fenced-log.ts";
@@ -9,19 +9,13 @@ import { toJson } from "../json.ts";
 import type { Row, Storage, Write } from "../storage/storage.ts";
 import { insert, requireRow, update } from "../storage/writes.ts";
 import type { System } from "../system.ts";
+import { type EventSource, fromStoredEvent, type StoredEvent, toStoredEvent } from "./logged-event.ts";
+import { type LoggedResult, loggedSteps } from "./logged-result.ts";
 import { pathsOf, type Ref, resolveRef } from "./ref.ts";
 import type { LoggedChunk } from "./run-port.ts";
-import { type FoundOutput, loggedSteps, outputsOf } from "./run-rows.ts";
-import { decodeValue, encodeValue, fromCell } from "./value-codec.ts";
+import { type FoundOutput, outputsOf } from "./step-row.ts";
+import { decodeValue, fromCell } from "./value-codec.ts";
 import { WORKFLOW_EVENTS, type WorkflowEventRow, WORKFLOW_RUNS, WORKFLOW_STEPS } from "./workflow-tables.ts";
-
-/** An event in its row. Values that the journal has are references. */
-interface StoredChunk {
-  type: string;
-  payload?: JSONValue;
-  refs?: Record<string, Ref>;
-  [key: string]: unknown;
-}
 
 /** The log of a run, as this process knows it. Kept while someone reads or writes it. */
 export class RunLog implements ReadLog<WorkflowChunk> {
@@ -30,8 +24,8 @@ export class RunLog implements ReadLog<WorkflowChunk> {
   readonly system: System;
   readonly tail: Tail<WorkflowChunk> = new Tail();
   readonly #drop: () => void;
-  /** Where the store has the values of payloads. */
-  readonly #refs = new WeakMap<object, Readonly<Record<string, Ref>>>();
+  /** Where the store has the values of events. */
+  readonly #sources = new WeakMap<WorkflowChunk, EventSource>();
   #users = 0;
 
   constructor(storage: Storage, system: System, runId: string, drop: () => void) {
@@ -54,9 +48,9 @@ export class RunLog implements ReadLog<WorkflowChunk> {
   }
 
   /** The chunk as the log stores it. */
-  logged({ chunk, refs }: LoggedChunk): WorkflowChunk {
-    if (refs && "payload" in chunk) this.#refs.set(chunk.payload, refs);
-    return chunk;
+  logged(logged: LoggedChunk): WorkflowChunk {
+    if (logged.refs || logged.of !== undefined) this.#sources.set(logged.chunk, logged);
+    return logged.chunk;
   }
 
   /** The run as its fenced log sees it. */
@@ -87,34 +81,20 @@ export class RunLog implements ReadLog<WorkflowChunk> {
   }
 
   insertEvents(first: number, chunks: readonly WorkflowChunk[], now: number, more?: Row): Write {
+    const results = (more?.["records"] ?? NO_RESULTS) as readonly LoggedResult[];
     return insert(WORKFLOW_EVENTS, {
       run_id: this.runId,
       first,
       last: first + chunks.length - 1,
-      chunks: chunks.map((chunk) => this.#toStored(chunk)),
+      chunks: chunks.map((chunk) => toStoredEvent(chunk, this.#sources.get(chunk) ?? NO_SOURCE, results)),
       created_at: Math.trunc(now),
       ...more,
     });
   }
-
-  #toStored(chunk: WorkflowChunk): StoredChunk {
-    const { runId: _, from: __, ...rest } = chunk;
-    if (!("payload" in rest)) return { ...rest, data: toJson(rest.data) };
-    const refs = this.#refs.get(rest.payload);
-    if (!refs) return { ...rest, payload: encodePayload(rest.payload) };
-    const own = Object.entries(rest.payload).filter(([key]) => !Object.hasOwn(refs, key));
-    return { ...rest, payload: encodePayload(Object.fromEntries(own)), refs };
-  }
 }
 
-/** An event must not fail the commit it goes with. */
-function encodePayload(payload: object): JSONValue {
-  try {
-    return encodeValue(payload, "event");
-  } catch {
-    return toJson(payload) as JSONValue;
-  }
-}
+const NO_RESULTS: readonly LoggedResult[] = [];
+const NO_SOURCE: EventSource = {};
 
 /** What a step writes may be anything; readers get JSON. */
 function toBroadcast(chunk: WorkflowChunk): WorkflowChunk {
@@ -130,14 +110,17 @@ export async function toPieces(
   { storage, runId }: RunLog,
   rows: readonly WorkflowEventRow[],
 ): Promise<EventPiece<WorkflowChunk>[] | undefined> {
-  const refs = rows.flatMap(({ chunks }) =>
-    (chunks as StoredChunk[]).flatMap((chunk) => Object.values(chunk.refs ?? {})),
+  const events = rows.map(({ chunks, records }) =>
+    (chunks as StoredEvent[]).map((stored) =>
+      fromStoredEvent(stored, runId, (records as LoggedResult[] | null) ?? NO_RESULTS),
+    ),
   );
+  const refs = events.flatMap((one) => one.flatMap((chunk) => Object.values(chunk.refs ?? {})));
   const { resolve, firstSeq } = refs.length > 0 ? await resolver({ storage, runId }, rows, refs) : NO_REFS;
   if (rows.some(({ first }) => first < firstSeq)) return undefined;
-  return rows.map(({ first, chunks }) => ({
+  return rows.map(({ first }, row) => ({
     first,
-    chunks: (chunks as StoredChunk[]).map((stored, index) => {
+    chunks: events[row]!.map((stored, index) => {
       const { refs: own = {}, payload, ...rest } = stored;
       const chunk = { ...rest, runId, from: "WORKFLOW", seq: first + index };
       if (payload === undefined) return chunk as unknown as Numbered<WorkflowChunk>;

@@ -27,6 +27,8 @@ export interface LoggedChunk {
   chunk: WorkflowChunk;
   /** Fields of the payload. */
   refs?: Readonly<Record<string, Ref>> | undefined;
+  /** The step whose result says everything in it: stored with that, it needs no payload. */
+  of?: Path | undefined;
 }
 
 /** What is stored together. */

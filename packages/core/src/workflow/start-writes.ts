@@ -2,7 +2,7 @@ import type { Write } from "../storage/storage.ts";
 import { insert } from "../storage/writes.ts";
 import { restEvents, workflowStart } from "./run-events.ts";
 import type { RunLog } from "./run-log.ts";
-import { toStepRow } from "./run-rows.ts";
+import { toStepRow } from "./step-row.ts";
 import { storedContext } from "./stored-context.ts";
 import { restColumns } from "./stored-run-port.ts";
 import { toCell } from "./value-codec.ts";

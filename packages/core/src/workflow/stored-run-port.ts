@@ -3,10 +3,11 @@ import { FencedLog, type Lease } from "../actor/log/fenced-log.ts";
 import type { Row, Write } from "../storage/storage.ts";
 import { insert, remove, requireNone, update } from "../storage/writes.ts";
 import type { StepRecord } from "./journal.ts";
+import { toLogged } from "./logged-result.ts";
 import { isEnd } from "./run-image.ts";
 import type { RunLog } from "./run-log.ts";
 import type { LoggedChunk, Rest, RunCommit, RunMail, RunPort } from "./run-port.ts";
-import { toLoggedRow, toRecords, toStepRow, valueColumns } from "./run-rows.ts";
+import { toRecords, toStepRow, valueColumns } from "./step-row.ts";
 import { encodeValue, toCell } from "./value-codec.ts";
 import {
   WORKFLOW_MAIL,
@@ -51,7 +52,7 @@ export class StoredRunPort implements RunPort {
     const { rest } = commit;
     // Results are stored with their events, in one row. Without events there is none.
     const hasEvents = commit.chunks.length > 0;
-    const records = hasEvents ? commit.results.map(toLoggedRow) : [];
+    const records = hasEvents ? commit.results.map(toLogged) : [];
     const writes = this.#writes(commit, hasEvents ? commit.records : [...commit.records, ...commit.results]);
     const hasRecords = commit.records.length + commit.results.length > 0;
     const run: Row = {

@@ -7,8 +7,8 @@ import { TABLES_OF_A_RUN, WORKFLOW_GRAPHS, WORKFLOW_RUNS } from "./workflow-tabl
 /** What workflows keep in a store. */
 export const WORKFLOW_DOMAIN: Domain<WorkflowStore> = {
   name: "workflows",
-  version: 3,
-  readableFrom: 2,
+  version: 4,
+  readableFrom: 4,
   tables: [WORKFLOW_RUNS, WORKFLOW_GRAPHS, ...TABLES_OF_A_RUN] as never,
   open: (storage, system) => {
     pruners(storage).set("workflowRuns", pruneRuns);

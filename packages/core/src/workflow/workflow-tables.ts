@@ -175,8 +175,8 @@ export type WorkflowEventRow = {
 };
 
 /**
- * The log of runs: one row per commit. `records` are the results that the events of the row are about, as rows of the
- * journal without the run. Values that the journal has are references.
+ * The log of runs: one row per commit. `records` are the results that the events of the row are about (`LoggedResult`).
+ * `chunks` are the events (`StoredEvent`). Values that the journal has are references.
  */
 export const WORKFLOW_EVENTS: Table<WorkflowEventRow> = {
   name: "selvedge_workflow_events",

@@ -26,6 +26,8 @@ const BUSY_TIMEOUT_MS = 10;
 const GIVE_UP_AFTER_MS = 5_000;
 const MAX_STATEMENTS = 256;
 const CACHE_KIB = 16_384;
+/** How often a busy connection checks that its file is still there. A write this close to the deletion may as well have preceded it. */
+const IDENTITY_MS = 1;
 
 /**
  * One open database. Everything inside `read` and `write` is synchronous, so nothing interleaves within a process;
@@ -47,6 +49,7 @@ export class Connection {
   #closed = false;
   /** The identity of the file, even if its name is reused. */
   #identity: string | undefined;
+  #identifiedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ConnectionOptions) {
     this.path = parseUrl(options.url);
@@ -195,7 +198,12 @@ export class Connection {
 
   /** Writes to a file that was deleted or replaced are lost with it, so they must not be acknowledged. */
   #checkIdentity(): void {
-    if (this.#identity === this.#readIdentity()) return;
+    const now = this.#system.monotonic();
+    if (now - this.#identifiedAt < IDENTITY_MS) return;
+    if (this.#identity === this.#readIdentity()) {
+      this.#identifiedAt = now;
+      return;
+    }
     throw new AgentError(
       "storage-failed",
       `Database ${this.path} was deleted or replaced while it was open. Nothing was written. Put the file back, or restart the process to open the new one.`,

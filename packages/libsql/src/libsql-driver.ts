@@ -164,9 +164,9 @@ export class LibSQLDriver implements StorageDriver {
     const isHeard = !isSilent(commit);
     const isOneStatement = writes.length === 1 && first?.op === "update" && isHeard;
     try {
-      const inserted = isHeard ? await this.#insertIf(writes) : undefined;
-      if (inserted) return { result: inserted };
-      return { result: await this.#connection.write(this.#work(commit), isOneStatement) };
+      const insert = isHeard ? this.#insertIf(writes) : undefined;
+      const inserted = insert && (await this.#connection.write(insert, true));
+      return { result: inserted ?? (await this.#connection.write(this.#work(commit), isOneStatement)) };
     } catch (error) {
       return { error };
     }
@@ -174,9 +174,10 @@ export class LibSQLDriver implements StorageDriver {
 
   /**
    * Writes that insert one row under conditions on other tables are one statement, which costs half of a transaction of
-   * several. Returns `undefined` for other writes, and if a condition does not hold: the transaction tells which.
+   * several. `undefined` for other writes. The statement returns that if a condition does not hold: the transaction tells
+   * which.
    */
-  async #insertIf(writes: readonly Write[]): Promise<CommitResult | undefined> {
+  #insertIf(writes: readonly Write[]): (() => CommitResult | undefined) | undefined {
     const index = writes.findIndex(({ op }) => op === "insert");
     const row = writes[index];
     if (writes.length < 2 || row?.op !== "insert" || (row.onConflict ?? "fail") !== "fail" || row.table.auto)
@@ -189,17 +190,17 @@ export class LibSQLDriver implements StorageDriver {
       required.push({ table, conditions: toConditions(table, write.where), exists: write.exists });
     }
     const { statement, params } = this.#sql.insertIf(row.table, encodeNewRow(row.table, row.row), required);
-    const changes = await this.#connection.write(() => {
+    return () => {
       try {
-        return statement.run(params).changes;
+        const { changes } = statement.run(params);
+        if (changes === 0) return undefined;
+        return {
+          changes: writes.map((write) => (write === row ? changes : 0)),
+          auto: writes.map(() => undefined),
+        };
       } catch (error) {
         throw explain(error, index, row.table);
       }
-    }, true);
-    if (changes === 0) return undefined;
-    return {
-      changes: writes.map((write) => (write === row ? changes : 0)),
-      auto: writes.map(() => undefined),
     };
   }
 

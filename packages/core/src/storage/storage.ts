@@ -180,7 +180,7 @@ export class Storage {
    * (the position of the write) if a condition fails or a row already exists. With an `id`, a commit whose response was
    * lost is sent again and takes effect once; the numbers of the result are then missing.
    */
-  async commit(writes: readonly Write[], options: CommitOptions = {}): Promise<CommitResult> {
+  commit(writes: readonly Write[], options: CommitOptions = {}): Promise<CommitResult> {
     const commit = { ...options, writes };
     if (!this.#driver.losesAnswers) return this.#commitNow(commit);
     // A commit that is sent again keeps its place before later ones of its keys.

@@ -186,18 +186,17 @@ export class FencedLog<Chunk extends object> {
     if (!lease || this.#closed) throw subject.superseded();
     // What is staged becomes visible with the chunks about it.
     const buffered = quiet && !isStaged ? 0 : this.#buffer.length;
-    const chunks = [
-      ...this.#buffer.slice(0, buffered),
-      ...lastChunks.map((chunk) => subject.toBroadcast(chunk)),
-    ];
+    const chunks = this.#buffer.slice(0, buffered);
+    for (const chunk of lastChunks) chunks.push(subject.toBroadcast(chunk));
     // Another commit has already included what this one was for.
-    const { taking = [] } = lease;
+    const { taking = NOTHING } = lease;
     if (writes.length === 0 && chunks.length === 0 && !run && !last && taking.length === 0) return;
     const nextSeq = lease.nextSeq + chunks.length;
-    const fence = taking.length > 0 ? subject.take(taking, run) : [subject.fence(lease.fence, run)];
-    const parts: Pick<Staged, "writes" | "explain">[] = [...staged, { writes, ...(explain && { explain }) }];
-    const all: Write[] = [...fence, ...parts.flatMap((part) => part.writes)];
-    const added = this.#contribution(all.slice(fence.length), options);
+    const all = taking.length > 0 ? [...subject.take(taking, run)] : [subject.fence(lease.fence, run)];
+    const fences = all.length;
+    for (const one of staged) all.push(...one.writes);
+    all.push(...writes);
+    const added = this.contribution && this.#contribution(all.slice(fences), options);
     if (added) all.push(...added.writes);
     const now = system.now();
     if (chunks.length > 0)
@@ -211,17 +210,16 @@ export class FencedLog<Chunk extends object> {
       // thread is taken, another process may try the same.
       const by = taking.length > 0 ? ` ${subject.owner}` : "";
       const id = `${subject.runId} ${lease.fence} ${++this.#count}${by}`;
-      const send = async (commit: Commit): Promise<void> => {
-        if (isFlush) await this.#flusher.commit(commit);
-        else await storage.commit(commit.writes, commit);
-      };
+      const send = (commit: Commit): Promise<unknown> =>
+        isFlush ? this.#flusher.commit(commit) : storage.commit(commit.writes, commit);
       if (!(await commitJson(send, { key, id, writes: all })))
         shown = chunks.map((chunk) => toJson(chunk) as unknown as Chunk);
     } catch (error) {
       if (!AgentError.is(error, "conflict")) throw storageError(error);
       const index = error.details?.["index"] as number;
       if (index < taking.length) throw subject.notTaken(taking[index]);
-      const explained = index < beforeLast ? explainConflict(parts, index - fence.length) : explainLast?.();
+      const parts = [...staged, { writes, ...(explain && { explain }) }];
+      const explained = index < beforeLast ? explainConflict(parts, index - fences) : explainLast?.();
       if (explained) throw explained;
       // The fence, or something this run should know: the store is ahead of us. The next check goes by the store.
       this.#onLost();
@@ -231,7 +229,7 @@ export class FencedLog<Chunk extends object> {
     // What comes after the end is not written, however long the caller takes to hear of it.
     if (rests) this.close();
     added?.stored();
-    this.#staged = this.#staged.filter((one) => !staged.includes(one));
+    if (isStaged) this.#staged = this.#staged.filter((one) => !staged.includes(one));
     for (const one of staged) one.onStored?.();
     if (chunks.length > 0) {
       this.#buffer.splice(0, buffered);
@@ -255,6 +253,8 @@ export class FencedLog<Chunk extends object> {
     this.commit([], { isFlush: true }).catch(() => {});
   }
 }
+
+const NOTHING: readonly Write[] = [];
 
 /** Finds the owner of the failed write. */
 function explainConflict(parts: readonly Pick<Staged, "writes" | "explain">[], index: number): unknown {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { MESSAGES, realSystem, RESOURCES, SCHEMA_VERSION, type Write } from "@selvedge/core/storage";
 import Database from "libsql";
+import { virtualSystem } from "@selvedge/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Connection } from "./connection.ts";
 import { LibSQLStore } from "./libsql-store.ts";
@@ -259,9 +260,11 @@ describe("a database file that goes away while it is open", () => {
       },
     ],
   ])("is noticed when it is %s: nothing is acknowledged that is lost with it", async (_, goes) => {
-    const storage = new LibSQLStore({ url });
+    const system = virtualSystem();
+    const storage = new LibSQLStore({ url, system });
     await storage.commit([insert("before")]);
     await goes();
+    await system.advance(1);
     await expect(storage.commit([insert("after")])).rejects.toMatchObject({
       code: "storage-failed",
       message: expect.stringContaining("was deleted or replaced while it was open"),

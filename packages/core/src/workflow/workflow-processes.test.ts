@@ -406,6 +406,65 @@ describe("what a run costs", () => {
   });
 });
 
+describe("the stored events of a run", () => {
+  it("are those that its process had sent, however they are stored", async () => {
+    const { system, start } = processes();
+    const build = () => {
+      let tries = 0;
+      const described = createStep({
+        id: "described",
+        inputSchema: any,
+        outputSchema: any,
+        metadata: { since: new Date(0) },
+        execute: async ({ inputData }) => ({ at: new Date(inputData) }),
+      });
+      const flaky = createStep({
+        id: "flaky",
+        inputSchema: any,
+        outputSchema: any,
+        retries: 1,
+        execute: async () => {
+          if (tries++ === 0) throw new Error("not yet");
+          return [1, undefined, 3];
+        },
+      });
+      const nested = flow("nested")
+        .then(step("inner"))
+        .then(step("end", ({ bail }) => bail("over")));
+      return flow()
+        .then(described)
+        .map(({ inputData }) => inputData.at)
+        .sleep(0)
+        .then(flaky)
+        .foreach(
+          step("item", ({ inputData }) => ({ n: inputData })),
+          { concurrency: 2 },
+        )
+        .parallel([step("a", () => null), step("b", () => {}), nested.commit()])
+        .branch([[async () => true, step("chosen")]])
+        .then(step("ask", ({ resumeData, suspend }) => resumeData ?? suspend({})))
+        .then(step("last"))
+        .commit();
+    };
+    const first = start("first", build());
+    const second = start("second", build());
+    const run = await first.mastra.getWorkflow("w").createRun({ runId: "r" });
+    const live: unknown[] = [];
+    run.watch((event) => void live.push(event));
+    expect(await system.until(run.start({ inputData: 5 }))).toMatchObject({ status: "suspended" });
+    expect(await system.until(run.resume({ resumeData: 7 }))).toMatchObject({ status: "success", result: 7 });
+    const other = await second.mastra.getWorkflow("w").createRun({ runId: "r" });
+    const read = async (): Promise<unknown[]> => {
+      const events: unknown[] = [];
+      for await (const event of other.observeStream()) events.push(event);
+      return events;
+    };
+    const stored = await system.until(read());
+    expect(stored.length).toBeGreaterThan(40);
+    expect(stored).toEqual(live);
+  });
+});
+
 describe("after time travel", () => {
   it("the events begin with the new execution", async () => {
     const { system, start } = processes();

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -114,6 +115,8 @@ describe("news of a file that processes share", () => {
     const warm = { memory: { thread: "read-0", resource: "r" } };
     await writer.generate("hi", warm);
     await until(() => chunks.includes("0 finish"));
+    // Readers take turns to find out where their threads are.
+    for (let seen = -1; seen !== here.selects; await wait(50)) seen = here.selects;
     const before = here.selects;
     let told = 0;
     const stop = here.watch(() => told++);

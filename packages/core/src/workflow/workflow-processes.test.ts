@@ -450,7 +450,7 @@ describe("the stored events of a run", () => {
     const second = start("second", build());
     const run = await first.mastra.getWorkflow("w").createRun({ runId: "r" });
     const live: unknown[] = [];
-    run.watch((event) => void live.push(event));
+    run.watch((event: unknown) => void live.push(event));
     expect(await system.until(run.start({ inputData: 5 }))).toMatchObject({ status: "suspended" });
     expect(await system.until(run.resume({ resumeData: 7 }))).toMatchObject({ status: "success", result: 7 });
     const other = await second.mastra.getWorkflow("w").createRun({ runId: "r" });

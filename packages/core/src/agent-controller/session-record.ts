@@ -11,6 +11,7 @@ import { QueueWatch } from "../thread/inspect/queue-watch.ts";
 const KEY = Symbol.for("selvedge.session-hub");
 const ATTEMPTS = 1000;
 const LOOK_EVERY_MS = 30_000;
+const AT_ONCE = 500;
 
 type OnChange = (before: StoredSession, after: StoredSession | undefined) => void;
 
@@ -121,8 +122,9 @@ class SessionHub {
   readonly #domain: SessionDomain;
   readonly #open = new Set<SessionRecord>();
   #stop: (() => void) | undefined;
-  #looking: Promise<void> | undefined;
-  #lookAgain = false;
+  /** The ids of the sessions that are read next. */
+  #due = new Set<string>();
+  #looking = false;
   #cancelTimer: (() => void) | undefined;
 
   private constructor(storage: Storage, domain: SessionDomain) {
@@ -169,29 +171,35 @@ class SessionHub {
   }
 
   #heard(change: Change): void {
-    if (change !== "unknown" && ![...this.#open].some(({ current }) => change.keys.has(current.id))) return;
-    if (this.#looking) {
-      this.#lookAgain = true;
-      return;
-    }
-    this.#looking = this.#look()
+    for (const { current } of this.#open)
+      if (change === "unknown" || change.keys.has(current.id)) this.#due.add(current.id);
+    this.#readDue();
+  }
+
+  #readDue(): void {
+    if (this.#looking || this.#due.size === 0) return;
+    const due = this.#due;
+    this.#due = new Set();
+    this.#looking = true;
+    this.#look(due)
       // A store that does not respond is read again with its next change.
       .catch(() => {})
       .finally(() => {
-        this.#looking = undefined;
-        if (!this.#lookAgain) return;
-        this.#lookAgain = false;
-        this.#heard("unknown");
+        this.#looking = false;
+        this.#readDue();
       });
   }
 
-  async #look(): Promise<void> {
-    const byController = Map.groupBy(this.#open, ({ current }) => current.controllerId);
-    for (const [controllerId, records] of byController) {
-      const ids = [...new Set(records.map(({ current }) => current.id))];
-      const found = await this.#domain.getSessions(controllerId, ids);
-      for (const record of records) record.take(found.find((session) => isSame(record.current, session)));
-    }
+  async #look(due: ReadonlySet<string>): Promise<void> {
+    const records = [...this.#open].filter(({ current }) => due.has(current.id));
+    for (const [controllerId, own] of Map.groupBy(records, ({ current }) => current.controllerId))
+      for (let first = 0; first < own.length; first += AT_ONCE) {
+        const some = own.slice(first, first + AT_ONCE);
+        const ids = [...new Set(some.map(({ current }) => current.id))];
+        const found = await this.#domain.getSessions(controllerId, ids);
+        const byId = new Map(found.map((session) => [session.id, session]));
+        for (const record of some) record.take(byId.get(record.current.id));
+      }
   }
 }
 

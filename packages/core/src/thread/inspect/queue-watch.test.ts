@@ -94,3 +94,26 @@ test("watches the store only while somebody watches a thread", async () => {
   QueueWatch.of(storage).changed("t1");
   expect(news).toEqual([]);
 });
+
+test("checks only the watched threads that a notice names", async () => {
+  const storage = new SharedStorage();
+  const asked: unknown[] = [];
+  const select = storage.select.bind(storage);
+  storage.select = (query) => {
+    asked.push(query.where);
+    return select(query);
+  };
+  const threads = Array.from({ length: 100 }, (_, index) => `t${index}`);
+  for (const threadId of threads) watchQueue(storage, threadId, () => {});
+  const tell = (...keys: string[]) => {
+    for (const watcher of storage.watchers) watcher({ keys: new Set(keys) });
+  };
+  tell("t7", "other");
+  // During a check: the next one has both.
+  tell("t8");
+  tell("t9", "another");
+  await settled();
+  tell("other");
+  await settled();
+  expect(asked).toEqual([{ thread_id: { in: ["t7"] } }, { thread_id: { in: ["t8", "t9"] } }]);
+});

@@ -14,7 +14,7 @@ interface Watched {
 
 /**
  * Calls back when a thread's queue may have changed: a message was queued, edited, removed or taken. Changes of this
- * process are reported at once; when another process wrote, one check of all watched threads finds its changes. Nothing
+ * process are reported at once; when another process wrote, one check of the threads that it names finds its changes. Nothing
  * is written.
  */
 export function watchQueue(storage: Storage, threadId: string, onChange: () => void): () => void {
@@ -25,9 +25,10 @@ export function watchQueue(storage: Storage, threadId: string, onChange: () => v
 export class QueueWatch {
   readonly #storage: Storage;
   readonly #threads = new Map<string, Watched>();
-  #stop: (() => void) | undefined;
+  /** The threads of the next check. */
+  readonly #due = new Set<string>();
   #looking = false;
-  #lookAgain = false;
+  #stop: (() => void) | undefined;
 
   private constructor(storage: Storage) {
     this.#storage = storage;
@@ -50,7 +51,7 @@ export class QueueWatch {
     this.#threads.set(threadId, watched);
     watched.listeners.add(listener);
     this.#stop ??= this.#storage.watch((change) => {
-      if (change === "unknown" || [...this.#threads.keys()].some((id) => change.keys.has(id))) this.#look();
+      this.#look(change === "unknown" ? this.#threads.keys() : change.keys);
     });
     return () => {
       if (!watched.listeners.delete(listener) || watched.listeners.size > 0) return;
@@ -66,31 +67,27 @@ export class QueueWatch {
    * queued while another of its size was taken leaves the same mark.
    */
   look(): void {
-    if (this.#threads.size === 0) return;
     for (const watched of this.#threads.values()) if (watched.hasMail) watched.mark = "";
-    this.#look();
+    this.#look(this.#threads.keys());
   }
 
-  /** Checks all watched threads. One check at a time: later changes are seen by the next. */
-  #look(): void {
-    if (this.#looking) {
-      this.#lookAgain = true;
-      return;
-    }
+  /** Checks the watched ones of these threads. One check at a time: later changes are seen by the next. */
+  #look(threadIds: Iterable<string>): void {
+    for (const threadId of threadIds) if (this.#threads.has(threadId)) this.#due.add(threadId);
+    if (this.#looking || this.#due.size === 0) return;
+    const ids = [...this.#due];
+    this.#due.clear();
     this.#looking = true;
-    this.#lookAtAll()
+    this.#lookAt(ids)
       // A store that does not respond changes again when it does.
       .catch(() => {})
       .finally(() => {
         this.#looking = false;
-        if (!this.#lookAgain) return;
-        this.#lookAgain = false;
-        this.#look();
+        this.#look([]);
       });
   }
 
-  async #lookAtAll(): Promise<void> {
-    const ids = [...this.#threads.keys()];
+  async #lookAt(ids: readonly string[]): Promise<void> {
     for (let first = 0; first < ids.length; first += AT_ONCE) {
       const some = ids.slice(first, first + AT_ONCE);
       for (const row of await this.#storage.select({ table: ACTORS, where: { thread_id: { in: some } } }))

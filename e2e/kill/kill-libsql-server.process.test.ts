@@ -8,4 +8,4 @@ async function open(): Promise<Opened> {
   return { missing: sqldMissing };
 }
 
-testKills("a libSQL server", { kills: 12, share: 2, lanes: 1, tags: ["long"], open });
+testKills("a libSQL server", { kills: 12, share: 2, lanes: 2, tags: ["long"], open });

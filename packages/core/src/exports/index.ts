@@ -1,4 +1,5 @@
-export { Mastra, type MastraConfig } from "../mastra/mastra.ts";
+export { Mastra } from "../mastra/mastra.ts";
+export type { MastraConfig } from "../mastra/mastra-config.ts";
 export { Agent } from "../agent/agent.ts";
 export { createTool, Tool } from "../tool/tool.ts";
 export { RequestContext } from "../request-context/request-context.ts";

@@ -1,2 +1,3 @@
-export { Mastra, type MastraConfig } from "../mastra/mastra.ts";
+export { Mastra } from "../mastra/mastra.ts";
+export type { MastraConfig } from "../mastra/mastra-config.ts";
 export type { Logger } from "../logger.ts";

@@ -1,5 +1,5 @@
 import type { OptionNames } from "../unknown-options.ts";
-import type { MastraConfig } from "./mastra.ts";
+import type { MastraConfig } from "./mastra-config.ts";
 
 /** The options of `new Mastra()`. */
 export const MASTRA_OPTIONS: OptionNames<Required<MastraConfig>> = {

@@ -1,94 +1,32 @@
-import { toAgent, type ToolLoopAgentLike } from "../agent/from-tool-loop-agent.ts";
-import { warnUnknownOptions } from "../unknown-options.ts";
-import { MASTRA_OPTIONS } from "./mastra-option-names.ts";
 import type { Agent } from "../agent/agent.ts";
+import type { ThreadsConfig } from "../agent/agent-config.ts";
 import { checkDurableContextKeys } from "../agent/check-options.ts";
+import { toAgent, type ToolLoopAgentLike } from "../agent/from-tool-loop-agent.ts";
 import { DEFAULT_LEASE } from "../actor/owner.ts";
 import { AgentError, showValue } from "../errors.ts";
 import { defaultLogger, type Logger, silentLogger } from "../logger.ts";
-import type { ServerConfig } from "./server-config.ts";
-import type { ThreadsConfig } from "../agent/agent-config.ts";
 import type { MastraMemory } from "../memory/memory.ts";
-import {
-  type NotificationDispatchConfig,
-  NotificationDispatcher,
-} from "../notification/notification-dispatcher.ts";
+import { NotificationDispatcher } from "../notification/notification-dispatcher.ts";
+import type { Scheduler } from "../schedule/scheduler.ts";
 import { Schedules } from "../schedule/schedules.ts";
 import type { MastraScorer } from "../scorer/scorer.ts";
-import type { Scheduler } from "../schedule/scheduler.ts";
 import type { Storage } from "../storage/storage.ts";
 import { type IdPurpose, realSystem, type System } from "../system.ts";
 import type { TelemetrySettings } from "../telemetry/telemetry.ts";
 import type { ToolLike } from "../tool/tool.ts";
+import { warnUnknownOptions } from "../unknown-options.ts";
 import type { Vector } from "../vector/vector.ts";
-import { type Workflow } from "../workflow/workflow.ts";
-import { WORKFLOW_DOMAIN } from "../workflow/workflow-domain.ts";
-import type { StoredRunsOptions } from "../workflow/workflow-host.ts";
-import type { WorkflowLimits } from "../workflow/workflow-limits.ts";
 import type { WorkflowDefinition } from "../workflow/definition.ts";
 import type { StoredDefinition } from "../workflow/definition-domain.ts";
 import { DynamicWorkflows } from "../workflow/dynamic-workflows.ts";
+import { WORKFLOW_DOMAIN } from "../workflow/workflow-domain.ts";
+import type { StoredRunsOptions } from "../workflow/workflow-host.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-
-type Registry<Value> = Record<string, Value>;
-type AnyWorkflow = Workflow<any, any, any, any, any>;
-
-/** A controller, as its host sees it. */
-export interface HostedController {
-  readonly id: string;
-  useHost(host: Mastra<any, any, any>): void;
-  /** The agent that carries out its runs. */
-  getCurrentAgent(): Agent<any, any>;
-  recover(): Promise<void>;
-  destroy(): Promise<void>;
-}
-
-/** What traces the runs, as the host sees it. */
-interface HostedObservability {
-  readonly telemetry?: TelemetrySettings | undefined;
-  shutdown?(): Promise<void>;
-}
-
-export interface MastraConfig<
-  Agents extends Registry<Agent<any, any>> = Registry<Agent<any, any>>,
-  Vectors extends Registry<Vector> = Registry<Vector>,
-  Controllers extends Registry<HostedController> = Registry<HostedController>,
-  Workflows extends Registry<AnyWorkflow> = Registry<AnyWorkflow>,
-> {
-  /** An agent of the AI SDK becomes one of ours. */
-  agents?: { [Name in keyof Agents]: Agents[Name] | ToolLoopAgentLike };
-  /** Controllers. Their sessions resume and their threads are served like those of agents. */
-  agentControllers?: Controllers;
-  tools?: Registry<ToolLike>;
-  /** Used by every memory that has no storage. */
-  storage?: Storage;
-  memory?: Registry<MastraMemory>;
-  vectors?: Vectors;
-  /** Files for agents that have no workspace. */
-  workspace?: Workspace;
-  /** Stored; see the MCP package. */
-  mcpServers?: Registry<any>;
-  /** Workflows. With storage, their runs survive the process. */
-  workflows?: Workflows;
-  /** Limits for the runs of all workflows, and whether unfinished runs are resumed. */
-  workflowRuns?: Partial<WorkflowLimits> & { recover?: boolean };
-  scorers?: Registry<MastraScorer<any, any, any, any>>;
-  /** With dispatch enabled, deferred notifications and summaries are delivered when due. */
-  notifications?: { dispatch?: NotificationDispatchConfig };
-  /** Limits for the threads of all agents, and whether unfinished runs are resumed. */
-  threads?: ThreadsConfig;
-  /** How the host is served: its own routes, middleware, authentication, address. */
-  server?: ServerConfig;
-  /** Traces all runs: an `Observability` of @selvedge/observability. */
-  observability?: HostedObservability;
-  /** Request context keys stored with a run, for agents that set none. */
-  durableContextKeys?: readonly string[];
-  /** `false` disables logging. */
-  logger?: Logger | false;
-  /** Makes the ids of threads, messages and runs. */
-  idGenerator?: (purpose?: IdPurpose) => string;
-  system?: System;
-}
+import { Background } from "./background.ts";
+import type { AnyWorkflow, HostedController, MastraConfig } from "./mastra-config.ts";
+import { MASTRA_OPTIONS } from "./mastra-option-names.ts";
+import { byId, byName, byNameOrId, checkIds, type Registry } from "./registry.ts";
+import type { ServerConfig } from "./server-config.ts";
 
 /**
  * The host: what an app's agents share. It passes its storage and logger to what is registered with it, finds things by
@@ -105,18 +43,17 @@ export class Mastra<
   readonly #config: Omit<MastraConfig<Agents, Vectors, Controllers, Workflows>, "agents"> & {
     agents?: Agents;
   };
+  readonly #background: Background;
+  /** Whether this process takes up what others left unfinished: runs of threads, and of workflows. */
+  readonly #recovers: { threads: boolean; workflows: boolean };
   #closed: Promise<void> | undefined;
-  #recovery: Promise<void> | undefined;
-  #workflowRecovery: Promise<void> | undefined;
   readonly #dispatcher: NotificationDispatcher | undefined;
   readonly #workspaces = new Map<string, Workspace>();
-  #dispatch: Promise<void> | undefined;
   /** Schedules of workflows and agents, stored and fired by any process that has them. */
   readonly schedules: Schedules;
   readonly #dynamic: DynamicWorkflows;
   #dynamicLoading: Promise<void> | undefined;
   #scheduler: Promise<Scheduler> | undefined;
-  #scheduling: Promise<void> | undefined;
 
   constructor(config: MastraConfig<Agents, Vectors, Controllers, Workflows> = {}) {
     checkDurableContextKeys(config.durableContextKeys);
@@ -131,36 +68,33 @@ export class Mastra<
       for (const memory of Object.values(config.memory ?? {})) memory.useStorage(config.storage);
     for (const agent of Object.values(this.#config.agents ?? {})) agent.useHost(this);
     for (const controller of this.#controllers) controller.useHost(this);
-    this.#checkWorkflowIds();
+    checkIds(this.#config.workflows ?? {}, "Workflows");
     for (const workflow of this.#workflows) workflow.useHost(this);
     config.storage?.offer(WORKFLOW_DOMAIN);
-    if (config.storage && this.#workflows.length > 0 && config.workflowRuns?.recover !== false) {
-      this.#workflowRecovery = this.#recoverWorkflows();
-      this.#workflowRecovery.catch(
-        (error: unknown) =>
-          !this.#closed && this.logger.error("Recovering unfinished workflow runs failed", error),
-      );
-    }
-    if (config.storage && config.threads?.recover !== false) {
-      this.#recovery = this.#recover();
-      this.#recovery.catch(
-        (error: unknown) => !this.#closed && this.logger.error("Recovering unfinished threads failed", error),
-      );
-    }
+    this.#background = new Background(this.logger);
+    this.#recovers = {
+      threads: config.storage !== undefined && config.threads?.recover !== false,
+      workflows: config.storage !== undefined && config.workflowRuns?.recover !== false,
+    };
     this.#dynamic = this.#makeDynamic();
-    if (config.storage && config.workflowRuns?.recover !== false) {
-      this.#dynamicLoading = this.#dynamic.load();
-      this.#dynamicLoading.catch(
-        (error: unknown) => !this.#closed && this.logger.error("Loading stored workflows failed", error),
-      );
-    }
     this.schedules = new Schedules(this.system, () => this.#openScheduler());
-    if (config.storage && config.threads?.recover !== false) this.#fireSchedules();
     this.#dispatcher = this.#makeDispatcher(config);
-    this.#dispatch = this.#dispatcher?.start();
-    this.#dispatch?.catch(
-      (error: unknown) => !this.#closed && this.logger.error("Notifications are not dispatched", error),
-    );
+    this.#begin();
+  }
+
+  #begin(): void {
+    const { threads, workflows } = this.#recovers;
+    const background = this.#background;
+    if (workflows && this.#workflows.length > 0)
+      void background.begin("Recovering unfinished workflow runs failed", () => this.#recoverWorkflows());
+    if (threads) void background.begin("Recovering unfinished threads failed", () => this.#recover());
+    if (workflows)
+      this.#dynamicLoading = background.begin("Loading stored workflows failed", () => this.#dynamic.load());
+    // From now on, this process fires schedules.
+    if (threads)
+      void background.begin("Schedules are not fired", async () => (await this.#openScheduler()).start());
+    const dispatcher = this.#dispatcher;
+    if (dispatcher) void background.begin("Notifications are not dispatched", () => dispatcher.start());
   }
 
   /** The telemetry of runs that have none of their own. */
@@ -177,18 +111,11 @@ export class Mastra<
   }
 
   getAgent<Name extends keyof Agents & string>(name: Name): Agents[Name] {
-    return find(this.#config.agents, name, "agent") as Agents[Name];
+    return byName(this.#config.agents, name, "agent") as Agents[Name];
   }
 
   getAgentById(id: string): Agent<any, any> {
-    const agent = Object.values(this.#config.agents ?? {}).find((candidate) => candidate.id === id);
-    if (!agent)
-      throw missing(
-        "agent with id",
-        id,
-        Object.values(this.#config.agents ?? {}).map((candidate) => candidate.id),
-      );
-    return agent;
+    return byId(this.#config.agents, id, "agent");
   }
 
   /** Adds an agent to a host that exists already. Resolves when what it left unfinished is taken up. */
@@ -206,7 +133,7 @@ export class Mastra<
       throw error;
     }
     agent.useHost(this);
-    if (this.#recovery) await agent.recover();
+    if (this.#recovers.threads) await agent.recover();
   }
 
   listAgents(): Agents {
@@ -220,10 +147,7 @@ export class Mastra<
 
   /** Finds a controller by its registered name or its id. */
   getAgentController<Name extends keyof Controllers & string>(id: Name): Controllers[Name] {
-    const byId = this.#controllers.find((controller) => controller.id === id);
-    const named = this.#config.agentControllers;
-    if (byId && !(named && Object.hasOwn(named, id))) return byId as Controllers[Name];
-    return find(named, id, "agent controller") as Controllers[Name];
+    return byNameOrId(this.#config.agentControllers, id, "agent controller") as Controllers[Name];
   }
 
   listAgentControllers(): Controllers {
@@ -241,7 +165,7 @@ export class Mastra<
       throw error;
     }
     controller.useHost(this);
-    if (this.#recovery) await controller.recover();
+    if (this.#recovers.threads) await controller.recover();
   }
 
   get #controllers(): HostedController[] {
@@ -249,7 +173,7 @@ export class Mastra<
   }
 
   getTool(name: string): ToolLike {
-    return find(this.#config.tools, name, "tool");
+    return byName(this.#config.tools, name, "tool");
   }
 
   listTools(): Registry<ToolLike> {
@@ -265,7 +189,7 @@ export class Mastra<
   }
 
   getMemory(name: string): MastraMemory {
-    return find(this.#config.memory, name, "memory");
+    return byName(this.#config.memory, name, "memory");
   }
 
   listMemory(): Registry<MastraMemory> {
@@ -273,7 +197,7 @@ export class Mastra<
   }
 
   getVector<Name extends keyof Vectors & string>(name: Name): Vectors[Name] {
-    return find(this.#config.vectors, name, "vector store") as Vectors[Name];
+    return byName(this.#config.vectors, name, "vector store") as Vectors[Name];
   }
 
   listVectors(): Vectors {
@@ -290,9 +214,7 @@ export class Mastra<
   }
 
   getWorkspaceById(id: string): Workspace {
-    const found = this.#workspaces.get(id);
-    if (!found) throw missing("workspace with id", id, [...this.#workspaces.keys()]);
-    return found;
+    return byId(this.listWorkspaces(), id, "workspace");
   }
 
   listWorkspaces(): Registry<Workspace> {
@@ -316,19 +238,11 @@ export class Mastra<
   }
 
   getScorer(name: string): MastraScorer<any, any, any, any> {
-    return find(this.#config.scorers, name, "scorer");
+    return byName(this.#config.scorers, name, "scorer");
   }
 
   getScorerById(id: string): MastraScorer<any, any, any, any> {
-    const scorers = Object.values(this.#config.scorers ?? {});
-    const found = scorers.find((scorer) => scorer.id === id);
-    if (!found)
-      throw missing(
-        "scorer with id",
-        id,
-        scorers.map((scorer) => scorer.id),
-      );
-    return found;
+    return byId(this.#config.scorers, id, "scorer");
   }
 
   listScorers(): Registry<MastraScorer<any, any, any, any>> {
@@ -336,7 +250,7 @@ export class Mastra<
   }
 
   getMCPServer(name: string): any {
-    return find(this.#config.mcpServers, name, "MCP server");
+    return byName(this.#config.mcpServers, name, "MCP server");
   }
 
   listMCPServers(): Registry<any> {
@@ -345,20 +259,11 @@ export class Mastra<
 
   /** Finds a workflow by its registered name or its id. */
   getWorkflow<Name extends keyof Workflows & string>(name: Name): Workflows[Name] {
-    const byId = this.#workflows.find((workflow) => workflow.id === name);
-    const named = this.#config.workflows;
-    if (byId && !(named && Object.hasOwn(named, name))) return byId as Workflows[Name];
-    return find(named, name, "workflow") as Workflows[Name];
+    return byNameOrId(this.#config.workflows, name, "workflow") as Workflows[Name];
   }
 
   getWorkflowById(id: string): AnyWorkflow {
-    const found = this.#workflows.find((workflow) => workflow.id === id);
-    if (found) return found;
-    throw missing(
-      "workflow with id",
-      id,
-      this.#workflows.map((workflow) => workflow.id),
-    );
+    return byId(this.#config.workflows, id, "workflow");
   }
 
   listWorkflows(): Workflows {
@@ -370,15 +275,14 @@ export class Mastra<
     const before = this.#config.workflows;
     this.#config.workflows = { ...before, [name]: workflow } as unknown as Workflows;
     try {
-      this.#checkWorkflowIds();
+      checkIds(this.#config.workflows ?? {}, "Workflows");
     } catch (error) {
       this.#config.workflows = before as Workflows;
       throw error;
     }
     workflow.useHost(this);
-    if (this.#config.storage && this.#config.workflowRuns?.recover !== false)
-      await workflow.engine().recover();
-    if (this.#scheduling) (await this.#scheduler)?.declared();
+    if (this.#recovers.workflows) await workflow.engine().recover();
+    if (this.#recovers.threads) (await this.#scheduler)?.declared();
   }
 
   /** Checks and stores a workflow that is defined as data, and adds it to the host. A known id is replaced. */
@@ -461,19 +365,6 @@ export class Mastra<
     await Promise.all(this.#workflows.map((workflow) => workflow.engine().recover()));
   }
 
-  #checkWorkflowIds(): void {
-    const seen = new Map<string, AnyWorkflow>();
-    for (const workflow of this.#workflows) {
-      const other = seen.get(workflow.id);
-      if (other && other !== workflow)
-        throw new AgentError(
-          "invalid-argument",
-          `Two workflows have the id "${workflow.id}". Give each its own.`,
-        );
-      seen.set(workflow.id, workflow);
-    }
-  }
-
   getLogger(): Logger {
     return this.logger;
   }
@@ -490,11 +381,7 @@ export class Mastra<
     if (this.#closed)
       throw new AgentError("storage-closed", "This Mastra instance is closed. Create a new one.");
     await this.#config.storage?.init();
-    await this.#recovery;
-    await this.#workflowRecovery;
-    await this.#dynamicLoading;
-    await this.#dispatch;
-    await this.#scheduling;
+    await this.#background.done();
   }
 
   /**
@@ -507,13 +394,9 @@ export class Mastra<
   }
 
   async #close(): Promise<void> {
-    await this.#recovery?.catch(() => {});
-    await this.#dispatch?.catch(() => {});
+    await this.#background.close();
     await this.#dispatcher?.close();
-    await this.#scheduling?.catch(() => {});
     await (await this.#scheduler?.catch(() => undefined))?.close();
-    await this.#workflowRecovery?.catch(() => {});
-    await this.#dynamicLoading?.catch(() => {});
     // Before the agents, whose runs their steps may wait for.
     await Promise.all(this.#workflows.map((workflow) => workflow.engine().close()));
     await Promise.all(this.#controllers.map((controller) => controller.destroy()));
@@ -532,14 +415,6 @@ export class Mastra<
   async #recover(): Promise<void> {
     const hosted = [...Object.values(this.#config.agents ?? {}), ...this.#controllers];
     await Promise.all(hosted.map((one) => one.recover()));
-  }
-
-  /** From now on, this process fires schedules. */
-  #fireSchedules(): void {
-    this.#scheduling = this.#openScheduler().then((scheduler) => scheduler.start());
-    this.#scheduling.catch(
-      (error: unknown) => !this.#closed && this.logger.error("Schedules are not fired", error),
-    );
   }
 
   #openScheduler(): Promise<Scheduler> {
@@ -582,8 +457,6 @@ export class Mastra<
   }
 
   #checkAgentIds(): void {
-    const seen = new Map<string, { key: string; agent: object }>();
-    const all = { ...this.#config.agents, ...this.#config.agentControllers };
     const shared = Object.keys(this.#config.agentControllers ?? {}).find((key) =>
       Object.hasOwn(this.#config.agents ?? {}, key),
     );
@@ -592,17 +465,7 @@ export class Mastra<
         "invalid-argument",
         `An agent and a controller are both called "${shared}". Give each its own name.`,
       );
-    for (const [key, agent] of Object.entries(all)) {
-      const other = seen.get(agent.id);
-      // One agent may have several names.
-      if (other !== undefined && other.agent !== agent) {
-        throw new AgentError(
-          "invalid-argument",
-          `Agents "${other.key}" and "${key}" have the same id "${agent.id}". Give each its own.`,
-        );
-      }
-      seen.set(agent.id, { key, agent });
-    }
+    checkIds({ ...this.#config.agents, ...this.#config.agentControllers }, "Agents");
   }
 }
 
@@ -615,16 +478,6 @@ function withIds(system: System, newId: MastraConfig["idGenerator"]): System {
     newId: (purpose) => (purpose ? newId(purpose) : system.newId()),
     random: () => system.random(),
   };
-}
-
-function find<Value>(registry: Registry<Value> | undefined, name: string, kind: string): Value {
-  if (registry && Object.hasOwn(registry, name)) return registry[name] as Value;
-  throw missing(kind, name, Object.keys(registry ?? {}));
-}
-
-function missing(kind: string, name: string, known: string[]): AgentError {
-  const list = known.length > 0 ? `Registered: ${known.join(", ")}.` : "None is registered.";
-  return new AgentError("not-found", `There is no ${kind} "${name}". ${list}`);
 }
 
 function toAgents<Agents extends Registry<Agent<any, any>>>(

@@ -1,7 +1,8 @@
 import { type ScriptedModel, scriptedModel, virtualSystem, type VirtualSystem } from "@selvedge/testing";
 import { bareMemory } from "../../agent/__fixtures__/agent-with.ts";
 import { Agent } from "../../agent/agent.ts";
-import { Mastra, type MastraConfig } from "../../mastra/mastra.ts";
+import { Mastra } from "../../mastra/mastra.ts";
+import type { MastraConfig } from "../../mastra/mastra-config.ts";
 import { InMemoryStorage } from "../../storage/in-memory-storage.ts";
 import type { Storage } from "../../storage/storage.ts";
 import { MESSAGES } from "../../storage/tables.ts";

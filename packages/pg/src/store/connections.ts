@@ -14,6 +14,11 @@ const QUEUE_MS = 60_000;
 const ANSWER_MS = 60_000;
 /** How long to wait for a server that was reachable before: it may restart or fail over. */
 const AWAY_MS = 30_000;
+/**
+ * A connection on which nothing arrives is checked after this time. Networks drop idle connections without a word, and
+ * the one that listens is idle most of the time.
+ */
+const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 const PAUSES_MS: readonly number[] = [0, 50, 100, 200, 400, 800, 1_600];
 const MAX_PREPARED = 500;
 const COMMIT = "COMMIT";
@@ -72,7 +77,7 @@ export class Connections {
           connectionTimeoutMillis: QUEUE_MS,
           Client: QuickClient,
           query_timeout: ANSWER_MS,
-          keepAlive: true,
+          ...KEEP_ALIVE,
           application_name: "selvedge",
           allowExitOnIdle: true,
           ...pool,
@@ -116,7 +121,7 @@ export class Connections {
   async listener(config: pg.PoolConfig): Promise<pg.Client> {
     const client = new pg.Client({
       connectionTimeoutMillis: CONNECT_MS,
-      keepAlive: true,
+      ...KEEP_ALIVE,
       application_name: "selvedge news",
       ...config,
       // A pool hides these two.

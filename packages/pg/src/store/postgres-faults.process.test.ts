@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -91,6 +92,29 @@ describe.skipIf("missing" in found)("PostgreSQL", () => {
       { lines: living.lines, name: "living" },
     ])
       for (const line of lines.slice(1)) expect(ids.has(`${name}-${line}`), line).toBe(true);
+    await storage.close();
+  });
+
+  // The kernel's timers are visible in /proc, which only Linux has.
+  it.runIf(process.platform === "linux")("checks idle connections every few seconds", async () => {
+    const storage = open("idle");
+    await storage.init();
+    const changes: Change[] = [];
+    const stopWatching = storage.watch((change) => changes.push(change));
+    await until(() => changes.includes("unknown"));
+    const port = Number(new URL(connectionString).port).toString(16).toUpperCase().padStart(4, "0");
+    // The timer 02 keeps a connection alive; it is in hundredths of a second.
+    const kept = (): number =>
+      ["tcp", "tcp6"]
+        .flatMap((name) => readFileSync(`/proc/net/${name}`, "utf8").split("\n"))
+        .filter((row) => {
+          const [, , remote, , , timer = ""] = row.trim().split(/\s+/);
+          const [kind, when = ""] = timer.split(":");
+          return remote?.endsWith(`:${port}`) && kind === "02" && Number.parseInt(when, 16) < 2_000;
+        }).length;
+    // One of the pool, and the one that listens.
+    await expect.poll(kept).toBeGreaterThanOrEqual(2);
+    stopWatching();
     await storage.close();
   });
 

@@ -120,6 +120,35 @@ describe("foldWorkflow", () => {
     expect(waits.steps).toMatchObject({ outer: { status: "suspended", suspendPayload: 2 } });
   });
 
+  it("has what the events of a nested workflow say: its input, its output, and that it starts again", () => {
+    const input = { n: 1 };
+    const inside = fold(start("outer"), start("outer.a"), result("outer.a"));
+    expect(inside.steps["outer"]).toEqual({ status: "running", payload: input, startedAt: 5 });
+    foldWorkflow(inside, result("outer"));
+    expect(inside.steps["outer"]).toMatchObject({ status: "success", payload: input, output: { n: 2 } });
+    foldWorkflow(inside, start("outer"));
+    expect(inside.steps["outer"]).toEqual({ status: "running", payload: input, startedAt: 5 });
+  });
+
+  it("counts the items of a foreach that are nested workflows", () => {
+    const item = (completedCount: number) => [
+      start("each"),
+      start("each.a"),
+      result("each.a"),
+      result("each"),
+      chunk("workflow-step-progress", {
+        id: "each",
+        completedCount,
+        totalCount: 2,
+        currentIndex: completedCount - 1,
+        iterationStatus: "success",
+      }),
+    ];
+    expect(fold(...item(1)).steps["each"]).toMatchObject({ status: "running" });
+    expect(fold(...item(1), start("each")).steps["each"]).toMatchObject({ status: "running" });
+    expect(fold(...item(1), ...item(2)).steps["each"]).toMatchObject({ status: "success" });
+  });
+
   it("ignores what steps write", () => {
     const run = fold(start("a"));
     const before = structuredClone(run);

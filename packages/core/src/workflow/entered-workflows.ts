@@ -52,7 +52,7 @@ export class EnteredWorkflows {
   }
 
   /** It ended with this output. */
-  close(path: Path, output: Value, endedAt: number): StepRecord & Pick<Entered, "input"> {
+  close(path: Path, output: Value, endedAt: number): StepRecord & { input: Value } {
     const entered = this.#entered.get(path)!;
     const { input, startedAt } = entered;
     const { journal, whenStored } = this.#around;

@@ -201,8 +201,11 @@ export class RunActor {
   /** Takes what the driver found out. Returns whether there was anything. */
   #advance(): boolean {
     const { ready, closed, progress } = this.#driver.take();
-    for (const { path, output } of closed)
-      this.#record(this.#entered.close(path, output, Math.trunc(this.run.system.now())));
+    for (const { path, output } of closed) {
+      const record = this.#entered.close(path, output, Math.trunc(this.run.system.now()));
+      this.#record(record);
+      this.#announceEnd(record, { output });
+    }
     for (const one of progress) this.#announce(...events.progress(this.run.runId, one));
     for (const work of ready) {
       if (work.kind === "step") this.#prepare(work);
@@ -281,8 +284,7 @@ export class RunActor {
         const bailed = stored.kind === "bail";
         this.#record({ ...record, status: "success", output, endedAt: now, ...(bailed && { bailed }) });
         if (this.#once.forget(path)) this.#next.forgetOnce.push(path);
-        this.#announce(...events.stepResult(this.run.runId, this.callId(path), work, { output }));
-        this.#announce(...events.stepFinish(this.run.runId, path, step.metadata));
+        this.#announceEnd(work, { output }, step.metadata);
         if (bailed) this.#driver.bailed(path, output);
         else this.#driver.succeeded(path, output);
         if (step.scorers && !this.run.disableScorers)
@@ -301,8 +303,7 @@ export class RunActor {
       case "failure": {
         const { error, tripwire } = stored;
         this.#record({ ...record, status: "failed", error, tripwire, endedAt: now });
-        this.#announce(...events.stepResult(this.run.runId, this.callId(path), work, { error, tripwire }));
-        this.#announce(...events.stepFinish(this.run.runId, path, step.metadata));
+        this.#announceEnd(work, { error, tripwire }, step.metadata);
         this.#driver.failed(path, error);
         break;
       }
@@ -313,11 +314,15 @@ export class RunActor {
   #choose(work: ChoiceWork): void {
     const { system, limits } = this.run;
     const context = () => stepContext(this, work, work.input.data);
+    const startedAt = Math.trunc(system.now());
+    // Not published: its input may be stored with the same commit.
+    if (work.kind === "map" || (work.kind === "enter" && !this.#entered.hasBegun(work.path)))
+      this.#announce(...events.stepStart(this.run.runId, this.callId(work.path), work, startedAt, undefined));
     try {
       const answer = choose(work, context, { now: system.now(), items: limits.items });
-      if (!isPromise(answer)) return this.#chosen(work, answer);
+      if (!isPromise(answer)) return this.#chosen(work, answer, startedAt);
       void Promise.resolve(answer).then(
-        (late) => this.#choseLate(() => this.#chosen(work, late)),
+        (late) => this.#choseLate(() => this.#chosen(work, late, startedAt)),
         (error: unknown) => this.#choseLate(() => this.#fail(work, error)),
       );
     } catch (error) {
@@ -331,16 +336,16 @@ export class RunActor {
     this.#pump();
   }
 
-  #chosen(work: ChoiceWork, answer: unknown): void {
+  #chosen(work: ChoiceWork, answer: unknown, startedAt: number): void {
     const { path } = work;
     const now = Math.trunc(this.run.system.now());
     // Checked again whenever the run is taken up, so not stored.
     if (work.kind === "enter") {
       const ref = answer === work.input.data ? work.input.ref : undefined;
-      this.#entered.enter({ path, rules: work.node.scope, input: work.input, startedAt: now });
+      this.#entered.enter({ path, rules: work.node.scope, input: work.input, startedAt });
       return this.#driver.succeeded(path, { data: answer, ref });
     }
-    const record = this.#recordOf(work, undefined);
+    const record = { ...this.#recordOf(work, undefined), startedAt };
     if (work.kind === "sleep") {
       this.#record({ ...record, status: "waiting", dueAt: answer as number });
       this.#announce(...events.stepWaiting(this.run.runId, work, now));
@@ -354,6 +359,7 @@ export class RunActor {
       }
     const output = { data: answer, ref: path };
     this.#record({ ...record, status: "success", output, endedAt: now });
+    if (work.kind === "map") this.#announceEnd(work, { output });
     this.#driver.succeeded(path, output);
   }
 
@@ -370,7 +376,7 @@ export class RunActor {
     const error = thrown instanceof Error ? thrown : new Error(errorMessage(thrown));
     const endedAt = Math.trunc(this.run.system.now());
     this.#record({ ...this.#recordOf(work, this.journal.get(work.path)), status: "failed", error, endedAt });
-    this.#announce(...events.stepResult(this.run.runId, this.callId(work.path), work, { error }));
+    this.#announceEnd(work, { error });
     this.#driver.failed(work.path, error);
   }
 
@@ -405,6 +411,11 @@ export class RunActor {
     this.#next.chunks.push({ chunk, refs, of });
   }
 
+  #announceEnd(place: Pick<Work, "path" | "input">, end: End, metadata?: Record<string, unknown>): void {
+    const callId = this.callId(place.path);
+    this.#next.chunks.push(...events.stepEnd(this.run.runId, callId, place, end, metadata));
+  }
+
   #record(record: StepRecord): void {
     this.#next.record(record, this.journal.get(record.path) === undefined);
     this.journal.set(record);
@@ -434,7 +445,11 @@ export class RunActor {
       ...(isAsking && { dueAt: Math.trunc(this.run.system.now()) }),
       chunks: [],
     };
-    return { ...rest, chunks: events.restEvents(runId, rest, this.usage) };
+    const nested = state.status === "failed" ? this.#entered.failed(state) : [];
+    const ends = nested.flatMap(({ failure: { error, tripwire }, ...place }) =>
+      events.stepEnd(runId, this.callId(place.path), place, { error, tripwire }),
+    );
+    return { ...rest, chunks: [...ends, ...events.restEvents(runId, rest, this.usage)] };
   }
 
   #flush(): void {
@@ -443,6 +458,8 @@ export class RunActor {
       if (batch.isEmpty) return;
       this.#next = new RunCommitBuilder();
       if (!batch.hasWrites) {
+        // What they refer to is stored: no commit is under way.
+        for (const logged of batch.chunks) this.#port.publish(logged);
         this.#stored(batch, true);
         continue;
       }
@@ -516,6 +533,8 @@ export class RunActor {
     this.#onLost(error);
   }
 }
+
+type End = Parameters<typeof events.stepEnd>[3];
 
 /** Timers of the platform overflow. */
 const MAX_TIMER_MS = 86_400_000;

@@ -33,13 +33,12 @@ export class RunCommitBuilder {
       this.rest !== undefined ||
       this.once.length > 0 ||
       this.mail.length > 0 ||
-      this.chunks.length > 0 ||
       this.state.size > 0
     );
   }
 
   get isEmpty(): boolean {
-    return !this.hasWrites && this.starts.length === 0;
+    return !this.hasWrites && this.starts.length === 0 && this.chunks.length === 0;
   }
 
   toCommit(): RunCommit {

@@ -9,6 +9,9 @@ import { labelOf } from "./run-view.ts";
 /** An event, where the store has the values of its payload, and the result that says everything in it. */
 type Event = [chunk: WorkflowChunk, refs?: Record<string, Ref> | undefined, of?: Path | undefined];
 
+/** What an event is about: a step, a mapping, a sleep or a nested workflow. */
+type Place = Pick<Work, "path" | "input">;
+
 const from = "WORKFLOW";
 
 export function workflowStart(runId: string, workflowId: string): WorkflowChunk {
@@ -18,7 +21,7 @@ export function workflowStart(runId: string, workflowId: string): WorkflowChunk 
 export function stepStart(
   runId: string,
   stepCallId: string,
-  { path, input }: Work,
+  { path, input }: Place,
   startedAt: number,
   before: StepRecord | undefined,
 ): Event {
@@ -35,10 +38,22 @@ export function stepStart(
   return [{ type: "workflow-step-start", runId, from, payload }, refsOf({ payload: input }), of];
 }
 
+/** The last events about something, when it ended. */
+export function stepEnd(
+  runId: string,
+  stepCallId: string,
+  place: Place,
+  end: Parameters<typeof stepResult>[3],
+  metadata?: Record<string, unknown>,
+): LoggedChunk[] {
+  const all = [stepResult(runId, stepCallId, place, end), stepFinish(runId, place.path, metadata)];
+  return all.map(([chunk, refs, of]) => ({ chunk, refs, of }));
+}
+
 export function stepResult(
   runId: string,
   stepCallId: string,
-  { path, input }: Work,
+  { path, input }: Place,
   end: { output: Value } | { error: unknown; tripwire?: WorkflowTripwire | undefined },
 ): Event {
   const base = { id: labelOf(path), stepCallId, payload: input.data };
@@ -65,7 +80,7 @@ export function stepResult(
   ];
 }
 
-export function stepFinish(runId: string, path: Path, metadata: Record<string, unknown> = {}): Event {
+function stepFinish(runId: string, path: Path, metadata: Record<string, unknown> = {}): Event {
   const payload = { id: labelOf(path), metadata };
   return [{ type: "workflow-step-finish", runId, from, payload }, undefined, path];
 }
@@ -73,7 +88,7 @@ export function stepFinish(runId: string, path: Path, metadata: Record<string, u
 export function stepSuspended(
   runId: string,
   stepCallId: string,
-  { path, input }: Work,
+  { path, input }: Place,
   suspendPayload: unknown,
 ): Event {
   const payload = {

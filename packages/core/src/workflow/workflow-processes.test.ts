@@ -2,6 +2,9 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { processes } from "./__fixtures__/processes.ts";
 import { createStep } from "./create-step.ts";
+import { fromStoredEvent, type StoredEvent } from "./logged-event.ts";
+import { fromLogged, type LoggedResult } from "./logged-result.ts";
+import { pathsOf } from "./ref.ts";
 import type { ExecuteParams } from "./step.ts";
 import { createWorkflow } from "./workflow.ts";
 import { WORKFLOW_MAIL, WORKFLOW_STEPS } from "./workflow-tables.ts";
@@ -320,6 +323,58 @@ describe("a time travel", () => {
   });
 });
 
+describe("an event", () => {
+  it("refers only to what is stored before it or with it", async () => {
+    const { system, start } = processes();
+    const add = (id: string) => step(id, ({ inputData }) => Number(inputData) + 1);
+    const inner = flow("inner")
+      .map(async ({ inputData }) => Number(inputData))
+      .then(flow("deep").then(add("x")).commit())
+      .map(({ inputData }) => Number(inputData))
+      .commit();
+    const workflow = flow()
+      .then(flow("first").then(add("a")).commit())
+      .then(inner)
+      .parallel([
+        add("b"),
+        flow("maps")
+          .map(({ inputData }) => Number(inputData))
+          .commit(),
+      ])
+      .map(async ({ inputData }) => [inputData.b, inputData.maps, 3])
+      .foreach(flow("each").then(add("y")).commit(), { concurrency: 2 })
+      .then(step("end", () => Promise.reject(new Error("no"))))
+      .commit();
+    const { mastra, driver } = start("p", workflow);
+    const stored = new Set<string>();
+    const missing: string[] = [];
+    let seen = 0;
+    const commit = driver.commit.bind(driver);
+    driver.commit = (commits) => {
+      for (const write of commits.flatMap(({ writes }) => writes)) {
+        if (write.op !== "insert") continue;
+        const { records, chunks = [] } = write.row as {
+          records?: LoggedResult[] | null;
+          chunks?: StoredEvent[];
+        };
+        const results = records ?? [];
+        if (write.table === WORKFLOW_STEPS) stored.add(write.row["path"] as string);
+        for (const result of results) stored.add(fromLogged(result).path);
+        const events = chunks.map((chunk) => fromStoredEvent(chunk, "r", results));
+        for (const ref of events.flatMap(({ refs }) => Object.values(refs ?? {}))) {
+          seen++;
+          missing.push(...pathsOf(ref).filter((path) => !stored.has(path)));
+        }
+      }
+      return commit(commits);
+    };
+    const run = await mastra.getWorkflow("w").createRun();
+    await system.until(run.start({ inputData: 1 }));
+    expect(missing).toEqual([]);
+    expect(seen).toBeGreaterThan(30);
+  });
+});
+
 describe("what a run costs", () => {
   it("is one commit per step, with its events", async () => {
     const { system, start } = processes();
@@ -335,6 +390,17 @@ describe("what a run costs", () => {
     await system.until((await mastra.getWorkflow("w").createRun()).start({ inputData: 1 }));
     // The start, and 20 steps. A mapping that returns at once goes with the step before it.
     expect(driver.commits - before).toBe(21);
+  });
+
+  it("is no commit for the start of a nested workflow", async () => {
+    const { system, start } = processes();
+    const inner = flow("inner").then(step("a")).commit();
+    const { mastra, driver } = start("p", flow().then(inner).commit());
+    await mastra.start();
+    await system.until((await mastra.getWorkflow("w").createRun()).start({ inputData: 1 }));
+    const before = driver.commits;
+    await system.until((await mastra.getWorkflow("w").createRun()).start({ inputData: 1 }));
+    expect(driver.commits - before).toBe(2);
   });
 
   it("is one row per step, whatever comes after it", async () => {

@@ -56,19 +56,6 @@ describe("the states of steps", () => {
     });
     expect(statesOf({ ...steps, "no.why": "success" }, "running")).toMatchObject({ no: "running" });
     expect(statesOf({ ...steps, no: "success" }, "running")).toMatchObject({ no: "success" });
-    // A later step has started.
-    const later = { ...steps, no: "running", "no.why": "success", end: "running" };
-    expect(statesOf(later, "running")).toMatchObject({ no: "success" });
-  });
-
-  it("takes a mapping for done when a later step has started", () => {
-    const graph: SerializedStepGraph = [
-      { type: "step", step: { id: "before", component: "MAP" } },
-      { type: "step", step: { id: "step" } },
-      { type: "step", step: { id: "after", component: "MAP" } },
-    ];
-    const states = stepStates(toOutline(graph), { step: result("running") }, "running");
-    expect(Object.fromEntries(states)).toEqual({ before: "success", step: "running", after: "idle" });
   });
 
   it("says after the end that what has no result did not run", () => {

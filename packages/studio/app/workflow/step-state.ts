@@ -78,8 +78,7 @@ function addStates(
   isCanceled: boolean,
 ): Set<StepState> {
   const added = new Set<StepState>();
-  const reached = outline.findLastIndex((node) => stepsOf(node).some((step) => hasStarted(step, steps)));
-  for (const [index, node] of outline.entries()) {
+  for (const node of outline) {
     const own = stepsOf(node);
     // Which ways are taken is decided once, for all of them together.
     const isDecided = node.kind === "branch" && own.some((step) => hasStarted(step, steps));
@@ -87,15 +86,12 @@ function addStates(
       const status = steps[step.key]?.status;
       const isLeftOut = isDecided && !hasStarted(step, steps);
       let state = toState(status, over || isLeftOut, isCanceled);
-      // No event tells of a mapping: it is done when a later step has started.
-      const isPassed = index < reached && !isLeftOut;
-      if (status === undefined && isPassed && step.kind === "step" && step.of === "map") state = "success";
       if (step.kind === "step" && step.steps) {
         const innerOver = over || state === "unused" || status === "success" || status === "failed";
         const inner = addStates(states, step.steps, steps, innerOver, isCanceled);
         // Until it has ended, a workflow is what its steps are.
         if (!innerOver) state = OUTER.find((each) => inner.has(each)) ?? state;
-        if (!innerOver && state === "success") state = isPassed ? "success" : "running";
+        if (!innerOver && state === "success") state = "running";
       }
       states.set(step.key, state);
       added.add(state);

@@ -139,8 +139,11 @@ describe.each(PLACES)("the events of a run, %s:", (place) => {
       .then(asking("gate"))
       .commit();
     const { of } = await eventsOf(flow().then(inner).commit(), 1);
+    // It is entered again after the sleep, and has started once.
     expect(of("workflow-step-start")).toEqual([
+      { id: "inner", stepCallId: callId, status: "running", payload: 1, startedAt: time },
       { id: "inner.x", stepCallId: callId, status: "running", payload: 1, startedAt: time },
+      { id: "inner.mapping_x", stepCallId: callId, status: "running", payload: 2, startedAt: time },
       { id: "inner.gate", stepCallId: callId, status: "running", payload: 3, startedAt: time },
     ]);
     expect(of("workflow-step-finish")).toContainEqual({ id: "inner.x", metadata: { team: "sales" } });
@@ -148,6 +151,7 @@ describe.each(PLACES)("the events of a run, %s:", (place) => {
     expect(of("workflow-step-waiting")).toEqual([{ id, payload: 3, startedAt: time, status: "waiting" }]);
     expect(of("workflow-step-result")).toEqual([
       { id: "inner.x", stepCallId: callId, status: "success", payload: 1, output: 2 },
+      { id: "inner.mapping_x", stepCallId: callId, status: "success", payload: 2, output: 3 },
       { id, stepCallId: callId, status: "success", payload: 3, output: 3 },
     ]);
     expect(of("workflow-step-suspended")).toEqual([
@@ -159,6 +163,55 @@ describe.each(PLACES)("the events of a run, %s:", (place) => {
         payload: 3,
       },
     ]);
+  });
+
+  it("the start, result and finish of nested workflows and mappings, in order", async () => {
+    const nest = (id: string, inner: Workflow<any, any, any, any, any> | ReturnType<typeof step>) =>
+      createWorkflow({ id, ...any })
+        .then(inner as never)
+        .commit();
+    const fails = step("x", () => Promise.reject(new Error("no")));
+    const mapping = createWorkflow({ id: "maps", ...any })
+      .map(({ inputData }) => Number(inputData) + 1)
+      .commit();
+    const { types, of } = await eventsOf(
+      flow()
+        .then(mapping)
+        .then(nest("around", nest("broken", fails)))
+        .commit(),
+      1,
+    );
+    const ids = (type: string) => of(type).map((payload) => (payload as { id: string }).id);
+    expect(ids("workflow-step-start")).toEqual([
+      "maps",
+      "maps.mapping_input",
+      "around",
+      "around.broken",
+      "around.broken.x",
+    ]);
+    const ends = ["maps.mapping_input", "maps", "around.broken.x", "around.broken", "around"];
+    expect(ids("workflow-step-result")).toEqual(ends);
+    expect(ids("workflow-step-finish")).toEqual(ends);
+    expect(of("workflow-step-result")).toContainEqual({
+      id: "maps",
+      stepCallId: callId,
+      status: "success",
+      payload: 1,
+      output: 2,
+    });
+    expect(of("workflow-step-result").at(-1)).toMatchObject({ id: "around", status: "failed", payload: 2 });
+    expect(types.slice(0, 3)).toEqual(["workflow-start", "workflow-step-start", "workflow-step-start"]);
+    expect(types.at(-1)).toBe("workflow-finish");
+  });
+
+  it("one result of a nested workflow in which two steps fail", async () => {
+    const fail = () => Promise.reject(new Error("no"));
+    const inner = createWorkflow({ id: "inner", ...any })
+      .parallel([step("x", fail), step("y", fail)])
+      .commit();
+    const { of } = await eventsOf(flow().then(inner).commit(), 1);
+    const ids = of("workflow-step-result").map((payload) => (payload as { id: string }).id);
+    expect(ids).toEqual(["inner.x", "inner.y", "inner"]);
   });
 
   it("workflow-step-result of a mapping that fails has its input and the error", async () => {

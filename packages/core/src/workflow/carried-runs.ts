@@ -1,4 +1,5 @@
 import type { Lease } from "../actor/log/fenced-log.ts";
+import { update } from "../storage/writes.ts";
 import { deleteWrites } from "./delete-runs.ts";
 import { imageOf } from "./image-of.ts";
 import { RunActor } from "./run-actor.ts";
@@ -131,8 +132,20 @@ export class CarriedRuns {
     this.#held.get(runId)?.actor.abandon();
   }
 
-  abandonAll(): void {
-    for (const { actor } of Array.from(this.#held.values())) actor.abandon();
+  /** Gives all runs up, because the process closes. That they have not come further is not their fault. */
+  async abandonAll(): Promise<void> {
+    const held = [...this.#held];
+    if (held.length === 0) return;
+    for (const [, { actor }] of held) actor.abandon();
+    const { storage, system, owner } = this.#parts;
+    const own = { run_id: { in: held.map(([runId]) => runId) }, owner: owner.id };
+    const columns = ["run_id", "fence", "attempts"] as const;
+    for (const row of await storage.select({ table: WORKFLOW_RUNS, where: own, columns })) {
+      const where = { run_id: row.run_id, fence: row.fence, owner: owner.id };
+      // The process that takes it counts one more.
+      const uncount = update(WORKFLOW_RUNS, { where, set: { attempts: (row.attempts ?? 0) - 1 } });
+      await storage.commit([uncount], { key: row.run_id, id: system.newId() });
+    }
   }
 
   /** Other processes wrote to these runs, or, without a filter, to any. */

@@ -339,7 +339,7 @@ export class StoredRuns implements WorkflowEngine {
     this.#stopWatching?.();
     const deadline = system.monotonic() + CLOSE_GRACE_MS;
     while (this.#runs.size > 0 && system.monotonic() < deadline) await sleep(system, CLOSE_POLL_MS);
-    this.#runs.abandonAll();
+    await this.#runs.abandonAll().catch(() => {});
     logs.wakeAll();
     const closed = new AgentError(
       "storage-closed",

@@ -222,6 +222,64 @@ describe("a process that dies in the middle of a run", () => {
   });
 });
 
+describe("a process that lives", () => {
+  const waiting = (calls: string[], name: string, finished: Promise<unknown>) => {
+    const step = createStep({
+      id: "slow",
+      inputSchema: n,
+      outputSchema: n,
+      execute: async ({ inputData }) => {
+        calls.push(name);
+        await finished;
+        return inputData;
+      },
+    });
+    return createWorkflow({ id: "w", inputSchema: n, outputSchema: n }).then(step).commit();
+  };
+
+  it("keeps its run, however often another restarts it", async () => {
+    const { system, start } = processes();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const calls: string[] = [];
+    const [first, second] = ["first", "second"].map((name) => start(name, waiting(calls, name, promise)));
+    const run = await first!.mastra.getWorkflow("w").createRun({ runId: "r" });
+    const result = run.start({ inputData: { n: 1 } });
+    await system.advance(1_000);
+    await second!.mastra.start();
+    const restarts: Promise<unknown>[] = [];
+    for (let count = 0; count < 8; count++) {
+      const other = await second!.mastra.getWorkflow("w").createRun({ runId: "r" });
+      restarts.push(other.restart());
+      await system.advance(LEASE_MS / 2);
+    }
+    expect(calls).toEqual(["first"]);
+    resolve();
+    for (const ended of [result, ...restarts])
+      expect(await system.until(ended)).toMatchObject({ status: "success", result: { n: 1 } });
+    expect(calls).toEqual(["first"]);
+  });
+
+  it("may close in the middle of a step, which is no failed attempt", async () => {
+    const { system, start } = processes();
+    const calls: string[] = [];
+    let process = start("p0", waiting(calls, "p0", new Promise(() => {})));
+    const run = await process.mastra.getWorkflow("w").createRun({ runId: "r" });
+    void run.start({ inputData: { n: 1 } }).catch(() => {});
+    for (let count = 1; count <= 7; count++) {
+      await system.advance(1_000);
+      await system.until(process.mastra.close());
+      const finished = count === 7 ? Promise.resolve() : new Promise(() => {});
+      process = start(`p${count}`, waiting(calls, `p${count}`, finished));
+      await process.mastra.start();
+    }
+    await system.advance(LEASE_MS + 2_000);
+    expect(calls).toEqual(["p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7"]);
+    expect(await process.mastra.getWorkflow("w").getWorkflowRunExecutionResult("r")).toMatchObject({
+      status: "success",
+    });
+  });
+});
+
 describe("a sleeping run", () => {
   const nap = (ms: number) => {
     const step = createStep({

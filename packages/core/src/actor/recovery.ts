@@ -8,6 +8,8 @@ import type { Owner } from "./owner.ts";
 const LOOK_EVERY_MS = 1_500;
 /** What could not be taken, for instance because its agent is elsewhere, is retried after this many searches. */
 const RETRY_AFTER_LOOKS = 20;
+/** Owners without a trace are rare: a commit took effect after its process was gone and forgotten. */
+const UNTRACED_AFTER_LOOKS = 20;
 
 /** Something with work to do and no process. */
 export interface Candidate<Address> {
@@ -19,8 +21,10 @@ export interface Candidate<Address> {
 }
 
 interface SearchArgs {
-  /** Owners without a trace are searched for, too. */
+  /** Everything must be found. */
   everything: boolean;
+  /** What owners without a trace are carrying out is searched for, too. */
+  untraced: boolean;
   live: ReadonlySet<string>;
   dead: readonly OwnerRow[];
 }
@@ -52,6 +56,7 @@ export class Recovery<Address> {
   #started = false;
   /** Everything must be found, including what could not be taken before. */
   #everything = true;
+  #looks = 0;
   #stopped = false;
   #cancelTimer: (() => void) | undefined;
 
@@ -109,7 +114,8 @@ export class Recovery<Address> {
     this.#everything = false;
     try {
       const { live, dead } = await this.#options.owner.gone();
-      this.#admit(await this.#options.search({ everything, live, dead }), everything);
+      const untraced = ++this.#looks % UNTRACED_AFTER_LOOKS === 0;
+      this.#admit(await this.#options.search({ everything, untraced, live, dead }), everything);
     } catch (error) {
       this.#everything ||= everything;
       throw error;

@@ -51,13 +51,14 @@ export function findAbandoned(storage: Storage, system: System, owner: Owner): S
     const decided = [...new Set(calls.map((row) => row.thread_id))];
     if (decided.length > 0) await collect(found, { thread_id: { in: decided }, run_state: "suspended" });
   };
-  return async ({ everything, live, dead }) => {
+  return async ({ everything, untraced, live, dead }) => {
     const found: Found = new Map();
-    // Owners without a trace are searched for occasionally.
-    const by = everything ? { ne: null } : { in: dead.map(({ id }) => id) };
-    if (everything || dead.length > 0)
-      for (const run_state of ["running", "suspended"])
-        await collect(found, { run_state, run_id: { ne: null }, owner: by }, live);
+    for (const run_state of ["running", "suspended"]) {
+      // Many may wait for a person, and whoever answers finds out that the owner is gone.
+      const ofAnyone = everything || (untraced && run_state === "running");
+      const owner = ofAnyone ? { ne: null } : { in: dead.map(({ id }) => id) };
+      if (ofAnyone || dead.length > 0) await collect(found, { run_state, run_id: { ne: null }, owner }, live);
+    }
     if (found.size === 0) await owner.forget(dead);
     await leftAlone(found);
     return found;

@@ -309,6 +309,45 @@ describe("an agent as a step", () => {
       },
     );
 
+    it("waits no longer when the process dies right after a time travel dropped its question", async () => {
+      const { system, open: openProcess } = processes();
+      const open = (name: string) => {
+        const agent = new Agent({
+          id: "writer",
+          name: "writer",
+          instructions: "",
+          model: scriptedModel(() => script()),
+          memory: new Memory(),
+          tools: { send },
+          logger: silentLogger,
+        });
+        const workflow = flow().then(createStep(agent)).commit();
+        return { agent, ...openProcess(name, [workflow], [agent]) };
+      };
+      const first = open("first");
+      const run = await first.mastra.getWorkflow("w").createRun({ runId: "r" });
+      void run.start({ inputData: { prompt: "send" } }).catch(() => {});
+      await system.advance(1_000);
+      const [asked] = (await first.agent.listSuspendedRuns()).runs;
+      const commit = first.driver.commit.bind(first.driver);
+      first.driver.commit = async (commits) => {
+        const outcomes = await commit(commits);
+        const travels = commits.some(({ writes }) =>
+          writes.some((write) => write.op === "update" && write.set?.["first_seq"] !== undefined),
+        );
+        if (travels) first.kill();
+        return outcomes;
+      };
+      void run.timeTravel({ step: "writer", inputData: { prompt: "again" } }).catch(() => {});
+      await system.advance(1_000);
+      const second = open("second");
+      await second.mastra.start();
+      await system.advance(120_000);
+      const waiting = (await second.agent.listSuspendedRuns()).runs.map(({ runId }) => runId);
+      expect(waiting).toHaveLength(1);
+      expect(waiting).not.toContain(asked!.runId);
+    });
+
     it("works no longer on an answer to a question from before a time travel", async () => {
       const { system, open: openProcess } = processes();
       let calls = 0;

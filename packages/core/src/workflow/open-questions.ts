@@ -1,7 +1,7 @@
 import { Driver } from "./driver.ts";
 import { Journal, type StepRecord } from "./journal.ts";
 import { parsePath, type Path } from "./path.ts";
-import { isEnd, type RunImage } from "./run-image.ts";
+import { isEnd, type KeptQuestion, type RunImage } from "./run-image.ts";
 import { type Question, type Step, WITHDRAW } from "./step.ts";
 import { stepAt } from "./step-at.ts";
 import type { Continuation, Definition } from "./workflow-engine.ts";
@@ -54,6 +54,25 @@ export function droppedQuestions(
     { ...image, records: asked },
     isEnd(image.status) ? activeSteps(definition, image) : [],
   );
+}
+
+/** Questions as a run keeps them, for the process that takes it up if this one dies before all know. */
+export function toKept(open: readonly OpenQuestion[]): KeptQuestion[] {
+  return open.map(({ question: { idempotencyKey, suspendData, attempt, life } }) => {
+    const asked = (suspendData as { life?: number } | undefined)?.life;
+    return { idempotencyKey, attempt, life: asked ?? life ?? 1 };
+  });
+}
+
+/** What the last time travel of a run dropped. */
+export function keptQuestions(
+  definition: Steps,
+  { runId, options }: Pick<RunImage, "runId" | "options">,
+): OpenQuestion[] {
+  return (options.dropped ?? []).flatMap((kept) => {
+    const step = questioner(definition, kept.idempotencyKey.slice(runId.length + 1));
+    return step ? [{ step, question: { ...kept, suspendData: undefined } }] : [];
+  });
 }
 
 /** The step at a path, if it asks questions elsewhere. */

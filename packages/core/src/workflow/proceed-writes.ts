@@ -3,7 +3,7 @@ import type { Write } from "../storage/storage.ts";
 import { insert, remove, requireRow, update } from "../storage/writes.ts";
 import type { Path } from "./path.ts";
 import { notSuspended } from "./run-errors.ts";
-import { isEnd, type RunImage } from "./run-image.ts";
+import { isEnd, type KeptQuestion, type RunImage } from "./run-image.ts";
 import { toStepRow } from "./step-row.ts";
 import { labelOf } from "./run-view.ts";
 import { toCell } from "./value-codec.ts";
@@ -24,6 +24,8 @@ interface Taking {
   /** For a message to the run. */
   id: string;
   context: Record<string, unknown> | null | undefined;
+  /** What a time travel leaves without an answer. */
+  dropped: readonly KeptQuestion[];
 }
 
 /** Stores how a run continues. A suspended step is claimed by one caller. `next` is the run when that is stored. */
@@ -84,7 +86,7 @@ export function checkClaims({ runId, records, status: now }: RunImage, continuat
 function takeWrites(image: RunImage, continuation: Continuation, taking: Taking): Write[] {
   const { runId: run_id, fence, options } = image;
   const { drop, rewinds, perStep, state } = continuation;
-  const { now, owner, context } = taking;
+  const { now, owner, context, dropped } = taking;
   return [
     update(WORKFLOW_RUNS, {
       where: { run_id, fence, owner: null, created_at: image.createdAt },
@@ -94,7 +96,7 @@ function takeWrites(image: RunImage, continuation: Continuation, taking: Taking)
         updated_at: now,
         ended_at: null,
         ...(owner === undefined ? { due_at: now } : { owner, due_at: null }),
-        options: { ...options, perStep },
+        options: { ...options, perStep, ...(rewinds && { dropped: [...dropped] }) },
         ...(context !== undefined && { context }),
         ...(rewinds && {
           result: null,

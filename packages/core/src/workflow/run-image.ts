@@ -7,12 +7,21 @@ import type {
 import type { StepRecord } from "./journal.ts";
 import type { OnceRecord } from "./run-port.ts";
 
+/** Identifies something that a step asked elsewhere. */
+export interface KeptQuestion {
+  idempotencyKey: string;
+  attempt: number;
+  life: number;
+}
+
 export interface RunOptions {
   /** Executes one step whenever it continues. */
   perStep?: boolean;
   disableScorers?: boolean;
   /** It was canceled before anyone started it. */
   neverStarted?: boolean;
+  /** What its last time travel left without an answer. */
+  dropped?: readonly KeptQuestion[];
 }
 
 /** Everything about a run, as it was at one moment. Results, states and snapshots are views of it. */

@@ -20,7 +20,7 @@ import { KnownStatuses } from "./known-statuses.ts";
 import { listRuns } from "./list-runs.ts";
 import { checkClaims, proceedWrites } from "./proceed-writes.ts";
 import { RestWaiters } from "./rest-waiters.ts";
-import { droppedQuestions } from "./open-questions.ts";
+import { droppedQuestions, toKept } from "./open-questions.ts";
 import { NOTHING_YET } from "./run-spec.ts";
 import { alreadyStarted, noRun, stillRunning } from "./run-errors.ts";
 import { workflowStart } from "./run-events.ts";
@@ -220,12 +220,14 @@ export class StoredRuns implements WorkflowEngine {
       const isHere = !seen.isOwned && this.#enter(runId);
       const given = continuation.requestContext;
       const context = given && mergedContext(contexts.of(seen), given);
+      const dropped = continuation.rewinds ? droppedQuestions(definition, seen, continuation) : [];
       const plan = this.#orLeave(isHere ? runId : undefined, () =>
         proceedWrites(seen, continuation, {
           now: Math.trunc(system.now()),
           owner: isHere ? owner.id : undefined,
           id: system.newId(),
           context: context && storedContext(context, definition.host),
+          dropped: toKept(dropped),
         }),
       );
       if (isHere) await this.#runs.hold(runId);
@@ -246,7 +248,7 @@ export class StoredRuns implements WorkflowEngine {
       statuses.replace(runId, before, "running");
       if (continuation.rewinds) {
         logs.refresh(runId);
-        void withdrawQuestions(droppedQuestions(definition, seen, continuation), logger);
+        void withdrawQuestions(dropped, logger);
       }
       const accepted = waiters.expect(runId);
       if (isHere) this.#takeUp.continueTaken(definition, plan.next);

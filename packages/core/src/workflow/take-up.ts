@@ -4,7 +4,7 @@ import { update } from "../storage/writes.ts";
 import { type CarriedRuns, RETRY_MS, type TakenRun } from "./carried-runs.ts";
 import { endUnowned } from "./end-unowned.ts";
 import { checkPlaces } from "./path.ts";
-import { activeSteps, openQuestions } from "./open-questions.ts";
+import { activeSteps, keptQuestions, openQuestions } from "./open-questions.ts";
 import { isEnd, type RunImage } from "./run-image.ts";
 import type { RunParts } from "./run-parts.ts";
 import { readPosition } from "./run-position.ts";
@@ -103,6 +103,8 @@ export class TakeUp {
       if (AgentError.is(error, "conflict")) return false;
       throw error;
     }
+    // The process that dropped them may have died before all knew.
+    void withdrawQuestions(keptQuestions(definition, image), this.#parts.logger);
     // Until now its owner may have written to it.
     if (isRetried) await this.#continueRetried(definition, runId);
     else {

@@ -53,18 +53,29 @@ describe.each([
 });
 
 describe.each([
-  { kills: 2, tags: [] },
-  { kills: 6, tags: ["long"] },
-])("a process that is killed $kills times", ({ kills, tags }) => {
-  it("leaves a run of lists, nested workflows, effects and sleeps to the next", { tags }, async () => {
-    const flows = { mixed: MIXED };
-    const report = await runWorkflowKills({ factory: libsqlStore(), flows, kills, seed: 1 });
-    expect(report.problems).toEqual([]);
-    expect(report.kills).toBe(kills);
-  });
+  { store: "libSQL", kills: 2, tags: [], open: openLibsql },
+  { store: "libSQL", kills: 6, tags: ["long"], open: openLibsql },
+  { store: "PostgreSQL", kills: 4, tags: ["long"], open: openPostgres },
+])("a process on $store that is killed $kills times", ({ open, kills, tags }) => {
+  let opened: Opened;
+  beforeAll(async () => void (opened = await open()));
+  afterAll(() => ("missing" in opened ? undefined : opened.stop?.()));
 
-  it("leaves no approval open when its run is canceled in an agent's step", { tags }, async () => {
-    const report = await runWorkflowCancels({ factory: libsqlStore(), rounds: kills, seed: 1 });
+  it(
+    "leaves a run of lists, nested workflows, effects and sleeps to the next",
+    { tags },
+    async ({ skip }) => {
+      if ("missing" in opened) return skip(opened.missing);
+      const { factory } = opened;
+      const report = await runWorkflowKills({ factory, flows: { mixed: MIXED }, kills, seed: 1 });
+      expect(report.problems).toEqual([]);
+      expect(report.kills).toBe(kills);
+    },
+  );
+
+  it("leaves no approval open when its run is canceled in an agent's step", { tags }, async ({ skip }) => {
+    if ("missing" in opened) return skip(opened.missing);
+    const report = await runWorkflowCancels({ factory: opened.factory, rounds: kills, seed: 1 });
     expect(report.problems).toEqual([]);
     expect(report.kills).toBe(kills);
   });

@@ -348,6 +348,33 @@ describe("an agent as a step", () => {
       expect(waiting).not.toContain(asked!.runId);
     });
 
+    it("waits no longer when its answer could not be passed on, so that the run failed", async () => {
+      const { system, open } = processes();
+      const agent = new Agent({
+        id: "writer",
+        name: "writer",
+        instructions: "",
+        model: scriptedModel(() => script()),
+        memory: new Memory(),
+        tools: { send },
+        logger: silentLogger,
+      });
+      const { mastra, driver } = open("p", [flow().then(createStep(agent)).commit()], [agent]);
+      await mastra.start();
+      const run = await mastra.getWorkflow("w").createRun();
+      await system.until(run.start({ inputData: { prompt: "send" } }));
+      const select = driver.select.bind(driver);
+      driver.select = async (queries) => {
+        if (!queries.some(({ where }) => where && "agent_id" in where)) return select(queries);
+        driver.select = select;
+        throw new Error("The store is away.");
+      };
+      const result = run.resume({ step: "writer", resumeData: { approved: true } });
+      expect(await system.until(result)).toMatchObject({ status: "failed" });
+      await system.advance(5_000);
+      expect(await agent.listSuspendedRuns()).toMatchObject({ total: 0 });
+    });
+
     it("works no longer on an answer to a question from before a time travel", async () => {
       const { system, open: openProcess } = processes();
       let calls = 0;

@@ -26,10 +26,15 @@ export function openQuestions(
     if (step) found.push({ step, question: { idempotencyKey: `${runId}/${path}`, ...rest(step) } });
   };
   const answered = new Map<Path, unknown>();
+  const failed: Path[] = [];
   for (const { path, status, suspend, attempt } of records)
     if (status === "suspended") add(path, () => ({ suspendData: suspend?.payload, attempt }));
-    else if (status === "resumed" && suspend) answered.set(path, suspend.payload);
-  for (const path of active) {
+    else {
+      // It failed before its answer arrived there, or before it knew that it asked.
+      if (status === "failed") failed.push(path);
+      if ((status === "resumed" || status === "failed") && suspend) answered.set(path, suspend.payload);
+    }
+  for (const path of [...active, ...failed]) {
     const attempt = ({ retries = definition.rules.retryConfig.attempts }: Step): number => retries + 1;
     add(path, (step) => ({ suspendData: undefined, attempt: attempt(step), life: firstSeq }));
     // The question may be from before a time travel.

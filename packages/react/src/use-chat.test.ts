@@ -137,12 +137,18 @@ describe("useChat on a live thread", () => {
   it("tells what was sent and where it stands, also for others' messages", async () => {
     const sent: string[] = [];
     const echoed: string[] = [];
-    const { chat, page } = await chatWith([() => "ok"], {
+    const { reply, hold } = gated();
+    const { chat, page } = await chatWith([reply], {
       ...LIVE,
       onSignalSent: ({ id }) => sent.push(id),
       onSignalEcho: ({ id }) => echoed.push(id),
     });
+    const { reached, go } = hold();
     await chat.current.sendMessage("mine");
+    await reached;
+    // A run that ends before the thread is followed is only read as stored messages.
+    await expect.poll(() => echoed).toHaveLength(1);
+    go();
     await expect.poll(() => lines(chat.current)).toHaveLength(2);
     await page.agent.sendMessage({ contents: "theirs", id: "m2" }, HERE).admitted;
     await expect.poll(() => lines(chat.current)).toHaveLength(4);

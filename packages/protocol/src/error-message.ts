@@ -30,7 +30,8 @@ const SHOWN_LENGTH = 300;
 export function showValue(value: unknown): string {
   let shown: string;
   try {
-    shown = JSON.stringify(value) ?? String(value);
+    // JSON has null for NaN and infinite numbers.
+    shown = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value));
   } catch {
     try {
       shown = Object.prototype.toString.call(value);

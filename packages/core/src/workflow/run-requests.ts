@@ -7,7 +7,8 @@ export interface OutputOptions {
   includeResumeLabels?: boolean;
 }
 
-interface CommonOptions {
+/** What the calls that execute a run have in common. */
+export interface CommonOptions {
   requestContext?: RequestContext<any>;
   outputOptions?: OutputOptions;
   tracingOptions?: unknown;

@@ -8,7 +8,7 @@ import { AgentError, showValue } from "../errors.ts";
 import { RequestContext } from "../request-context/request-context.ts";
 import { ChunkStream } from "../stream/chunk-stream.ts";
 import type { ResumeOf } from "./chaining.ts";
-import { checkOptions } from "./check-arguments.ts";
+import { checkRunOptions } from "./check-arguments.ts";
 import { findSuspended } from "./find-suspended.ts";
 import { parsePath } from "./path.ts";
 import { alreadyStarted, canceledBefore, noRun } from "./run-errors.ts";
@@ -123,6 +123,11 @@ export class Run<Input = any, Output = any, State = any> {
 
   /** The events of the run, from its first or after a number, until it is over. */
   observeStream({ offset }: { offset?: number } = {}): ReadableStream<NumberedWorkflowChunk> {
+    if (offset !== undefined && !(Number.isInteger(offset) && offset >= 0))
+      throw new AgentError(
+        "invalid-argument",
+        `offset must be the number of an event, 0 or more, got ${showValue(offset)}.`,
+      );
     const from = async () => {
       const { start, end } = await this.#position();
       return { after: offset ?? start, known: end };
@@ -141,6 +146,7 @@ export class Run<Input = any, Output = any, State = any> {
   async restart(
     options: { requestContext?: RequestContext<any>; outputOptions?: OutputOptions } = {},
   ): Promise<WorkflowResult<Output, Input, State>> {
+    checkRunOptions("restart()", options);
     await this.#engine.wake(this.#workflow, this.runId, options.requestContext);
     return this.#wait({ rest: this.#engine.atRest(this.#workflow, this.runId) }, options);
   }
@@ -169,7 +175,7 @@ export class Run<Input = any, Output = any, State = any> {
   }
 
   async #start(options: StartOptions<Input, State>): Promise<Call> {
-    checkOptions("start()", options);
+    checkRunOptions("start()", options);
     const { inputData, initialState, perStep = false } = options;
     const workflow = this.#workflow;
     const requestContext = options.requestContext ?? new RequestContext();
@@ -202,7 +208,7 @@ export class Run<Input = any, Output = any, State = any> {
   }
 
   async #resume(options: ResumeOptions): Promise<Call> {
-    checkOptions("resume()", options);
+    checkRunOptions("resume()", options);
     const workflow = this.#workflow;
     const image = await this.#load();
     checkPlaces(workflow.rules.graph, image);
@@ -238,7 +244,7 @@ export class Run<Input = any, Output = any, State = any> {
   }
 
   async #travel(options: TimeTravelOptions): Promise<Call> {
-    checkOptions("timeTravel()", options);
+    checkRunOptions("timeTravel()", options);
     const workflow = this.#workflow;
     const { inputData, perStep = false, requestContext } = options;
     const image = await this.#engine.load(this.runId);
@@ -359,11 +365,6 @@ export class Run<Input = any, Output = any, State = any> {
   /** Passes events to the caller's function, until the run rests. */
   #follow({ outputWriter }: { outputWriter?: ResumeOptions["outputWriter"] }, after = 0): void {
     if (outputWriter === undefined) return;
-    if (typeof outputWriter !== "function")
-      throw new AgentError(
-        "invalid-argument",
-        `outputWriter must be a function, got ${showValue(outputWriter)}.`,
-      );
     void (async () => {
       for await (const chunk of this.#read(async () => ({ after }), true)) await outputWriter(chunk);
     })().catch((error: unknown) =>

@@ -334,7 +334,7 @@ export class Workflow<Id extends string = string, State = any, In = any, Out = a
     options: { runId?: string; resourceId?: string; disableScorers?: boolean } = {},
   ): Promise<Run<In, Out, State>> {
     void this.rules;
-    const { resourceId, disableScorers } = options;
+    const { resourceId, disableScorers } = checkOptions("createRun()", options);
     const runId =
       options.runId === undefined
         ? (this.#host?.system ?? realSystem).newId({ idType: "run", source: "workflow", entityId: this.id })
@@ -352,7 +352,8 @@ export class Workflow<Id extends string = string, State = any, In = any, Out = a
   async listWorkflowRuns(
     options: ListRunsOptions = {},
   ): Promise<{ runs: WorkflowRunRecord[]; total: number }> {
-    const { fromDate, toDate, page = 0, perPage = 100, resourceId, status } = options;
+    const given = checkOptions("listWorkflowRuns()", options);
+    const { fromDate, toDate, page = 0, perPage = 100, resourceId, status } = given;
     if (!(Number.isInteger(perPage) && perPage >= 1 && perPage <= MAX_PER_PAGE))
       throw new AgentError(
         "invalid-argument",

@@ -43,6 +43,17 @@ describe.each(PLACES)("a request that is refused leaves the run as it was, %s:",
       /initialState must be an object, got \[\]/,
     ],
     ["input that cannot be stored", { inputData: { n: 1, f: () => 1 } }, /inputData.f cannot be stored/],
+    [
+      "a request context that is plain data",
+      { inputData: { n: 1 }, requestContext: { user: "Ada" } },
+      /requestContext of start\(\) must be a RequestContext, got {"user":"Ada"}/,
+    ],
+    [
+      "a writer that is not a function",
+      { inputData: { n: 1 }, outputWriter: "x" },
+      /outputWriter must be a function, got "x"/,
+    ],
+    ["output options that are not", { inputData: { n: 1 }, outputOptions: true }, /outputOptions must be/],
   ])("start with %s that does not fit", async (_, options, message) => {
     const workflow = flow({
       inputSchema: z.looseObject({ n: z.number() }),
@@ -137,6 +148,27 @@ describe.each(PLACES)("a request that is refused leaves the run as it was, %s:",
       code: "invalid-argument",
       message: text('"ok"'),
     });
+  });
+
+  it("resume with a request context or a writer that is not one", async () => {
+    const given = await one();
+    for (const [options, part] of [
+      [{ requestContext: { user: "Ada" } }, "requestContext of resume()"],
+      [{ outputWriter: {} }, "outputWriter must be a function"],
+    ] as const)
+      await refused(given, () => given.run.resume({ resumeData: 1, ...options } as never), {
+        code: "invalid-argument",
+        message: text(part),
+      });
+  });
+
+  it("reading from something that is not the number of an event", async () => {
+    const given = await one();
+    for (const offset of [-1, 0.5, Number.NaN, "2" as never])
+      await refused(given, async () => given.run.observeStream({ offset }), {
+        code: "invalid-argument",
+        message: text(typeof offset === "number" ? `got ${offset}` : 'got "2"'),
+      });
   });
 
   it("resume twice: one execution, and the other caller learns that it came second", async () => {

@@ -22,6 +22,8 @@ const HINTS: Readonly<Record<string, string>> = {
   "53300": "it has too many connections. Lower max, raise max_connections, or use a pooler",
   "55P03": "a lock was not available in time. Raise lock_timeout if it is set",
   "57014": "the statement was cancelled or took too long. Raise statement_timeout if it is set",
+  "57P05":
+    "the connection was idle for too long. Set idleTimeoutMillis below the server's idle_session_timeout",
   "57P03": "it is starting or stopping. Try again later",
 };
 

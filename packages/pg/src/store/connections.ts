@@ -85,7 +85,7 @@ export class Connections {
           ...(pipeline && { onConnect: (client) => client.query(ONLY_READ) }),
         });
     // A connection that breaks while idle leaves the pool. Without a listener it would end the process.
-    if (settings.isOwnPool) this.#pool.on("error", () => {});
+    if (this.#pool.listenerCount("error") === 0) this.#pool.on("error", () => {});
   }
 
   /** Several reads in one round trip. */
@@ -193,7 +193,7 @@ export class Connections {
 
   async #withClient<Value>(work: (client: pg.PoolClient) => Promise<Value>): Promise<Value> {
     const client = await this.#pool.connect().catch((error: unknown) => {
-      throw new Unsent(error);
+      throw this.#pool.ending ? poolEnded(error) : new Unsent(error);
     });
     this.#wasOpen = true;
     let isBroken = false;
@@ -262,7 +262,7 @@ function isAway(error: unknown): boolean {
 }
 
 /** A standby refuses BEGIN READ WRITE with 0A000, and its message depends on the server's language. */
-const AWAY: ReadonlySet<string> = new Set(["0A000", "25006", "53300", "57P01", "57P02", "57P03"]);
+const AWAY: ReadonlySet<string> = new Set(["0A000", "25006", "53300", "57P01", "57P02", "57P03", "57P05"]);
 
 /** A deadlock or a serialization failure vanishes when the transaction is tried again. */
 function isTransient(error: unknown): boolean {
@@ -281,6 +281,11 @@ function isFromServer(error: unknown): error is pg.DatabaseError {
 /** Not an error of a connection. */
 function isOurs(error: Error): boolean {
   return AgentError.is(error) || error instanceof TypeError || error instanceof RangeError;
+}
+
+function poolEnded(cause: unknown): AgentError {
+  const message = "The pool of this PostgresStore was ended. Close the store first, and then its pool.";
+  return new AgentError("storage-closed", message, { cause });
 }
 
 function isPool(pool: pg.Pool | pg.PoolConfig): pool is pg.Pool {

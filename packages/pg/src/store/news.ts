@@ -127,14 +127,25 @@ export class News {
     this.#cancelPause = this.#system.setTimer(pause, start, { background: true });
   }
 
-  #receive({ payload = "[]" }: Notification): void {
-    const [from, ...keys] = JSON.parse(payload) as string[];
+  #receive({ payload = "" }: Notification): void {
+    const [from, ...keys] = toNames(payload);
     if (from !== this.#self) this.#tell(keys.length === 0 ? "unknown" : { keys: new Set(keys) });
   }
 
   #tell(change: Change): void {
     for (const watcher of this.#watchers) watcher(change);
   }
+}
+
+/** A sender and keys. Anyone who can connect may notify any channel, with anything. */
+function toNames(payload: string): string[] {
+  try {
+    const names: unknown = JSON.parse(payload);
+    if (Array.isArray(names)) return names.map(String);
+  } catch {
+    // Not from a store.
+  }
+  return [];
 }
 
 /** As few payloads as have room for the keys. Without keys, or with one that is too long, anything may have changed. */

@@ -64,7 +64,7 @@ describe.skipIf("missing" in found)("PostgresStore", () => {
 
   async function errorOf(
     options: PostgresStoreOptions,
-    use = (store: Storage) => store.init(),
+    use: (store: Storage) => Promise<unknown> = (store) => store.init(),
   ): Promise<string> {
     const store = new PostgresStore({ max: 1, ...options });
     const error: unknown = await use(store).then(
@@ -165,6 +165,21 @@ describe.skipIf("missing" in found)("PostgresStore", () => {
     expect(rows).toEqual([]);
   });
 
+  it("names the tables that a user may not add to a store", async () => {
+    const owner = new PostgresStore({ connectionString, schemaName: "fixed" });
+    await owner.init();
+    await owner.close();
+    await admin.query("GRANT USAGE ON SCHEMA fixed TO guest");
+    await admin.query("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA fixed TO guest");
+    const table = { name: "shop_orders", key: ["id"], columns: { id: "text" }, indexes: [] } as const;
+    const domain = { name: "orders", version: 1, tables: [table], open: () => undefined };
+    expect(
+      await errorOf({ ...as("guest", "guest"), schemaName: "fixed" }, async (store) => store.domain(domain)),
+    ).toMatch(
+      /may not create shop_orders in the schema "fixed"\. Grant CREATE on the schema, or run this program once/,
+    );
+  });
+
   it("opens for a user who may only read and write, and searches without an index there", async () => {
     const owner = new PostgresStore({ connectionString, schemaName: "shared" });
     await owner.init();
@@ -177,8 +192,37 @@ describe.skipIf("missing" in found)("PostgresStore", () => {
     await store.commit([
       insert(MESSAGES, { id: "m", thread_id: "t", resource_id: "r", role: "user", content, created_at: 0 }),
     ]);
-    expect(await memory.searchMessages({ text: "needle", resourceId: "r" })).toHaveLength(1);
-    await store.close();
+    const search = { text: "needle", resourceId: "r" };
+    expect(await memory.searchMessages(search)).toHaveLength(1);
+    // A user who may create it does so. Others have no rights to what is new.
+    const again = new PostgresStore({ connectionString, schemaName: "shared" });
+    expect(await (await again.getStore("memory"))!.searchMessages(search)).toHaveLength(1);
+    const later = new PostgresStore({ ...as("guest", "guest"), schemaName: "shared" });
+    for (const [id, writer] of Object.entries({ m2: store, m3: later }))
+      await writer.commit([
+        insert(MESSAGES, { id, thread_id: "t", resource_id: "r", role: "user", content, created_at: 0 }),
+      ]);
+    for (const reader of [store, later, again])
+      expect(await (await reader.getStore("memory"))!.searchMessages(search)).toHaveLength(3);
+    for (const opened of [store, later, again]) await opened.close();
+  });
+
+  it("says that the pool was ended, without waiting", async () => {
+    for (const pipeline of [true, false]) {
+      const pool = new pg.Pool({ connectionString, pipeline });
+      const store = new PostgresStore({ pool });
+      await store.init();
+      await pool.end();
+      const ended = {
+        code: "storage-closed",
+        message: "The pool of this PostgresStore was ended. Close the store first, and then its pool.",
+      };
+      await expect(store.count({ table: RESOURCES })).rejects.toMatchObject(ended);
+      await expect(store.commit([insert(RESOURCES, { id: "late" })], { id: "late" })).rejects.toMatchObject(
+        ended,
+      );
+      await store.close();
+    }
   });
 
   it("says that a server only reads, as a standby does", async ({ skip }) => {

@@ -150,6 +150,34 @@ describe.skipIf("missing" in found)("PostgreSQL", () => {
     await storage.close();
   });
 
+  it("continues in a pool of the caller after the server ended its idle connections", async () => {
+    const pool = new pg.Pool({ connectionString, pipeline: true, application_name: "pool of a caller" });
+    const storage = new PostgresStore({ pool, schemaName: "ended" });
+    await storage.commit([insert(RESOURCES, { id: "before" })]);
+    await query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pool of a caller'",
+    );
+    await until(() => pool.totalCount === 0);
+    await storage.commit([insert(RESOURCES, { id: "after" })]);
+    expect(await storage.count({ table: RESOURCES })).toBe(2);
+    await storage.close();
+    await pool.end();
+  });
+
+  it("sends a commit again if the server ends the connection at that moment, as it was idle for too long", async () => {
+    const url = `${connectionString}?options=-c%20idle_session_timeout%3D50`;
+    const storage = new PostgresStore({ connectionString: url, schemaName: "idle", max: 1 });
+    await storage.init();
+    for (let at = 0; at < 5; at++) {
+      // The connection ends while this process is busy and does not notice.
+      const end = performance.now() + 150;
+      while (performance.now() < end);
+      await storage.commit([insert(RESOURCES, { id: `${at}` })]);
+    }
+    expect(await storage.count({ table: RESOURCES })).toBe(5);
+    await storage.close();
+  });
+
   it("carries out each commit with an id once while connections are cut at any byte, in both directions", async () => {
     const random = new Random(3);
     const proxy = await cuttingProxy(Number(new URL(connectionString).port));

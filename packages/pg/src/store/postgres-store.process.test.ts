@@ -238,6 +238,47 @@ describe.skipIf("missing" in found)("PostgreSQL", () => {
     await Promise.all([one.close(), other.close()]);
   });
 
+  it("takes a notification that is not from a store for a change of anything", async () => {
+    const store = withOptions()("foreign_news");
+    await store.init();
+    const changes: Change[] = [];
+    store.watch((change) => changes.push(change));
+    await expect.poll(() => changes).toEqual(["unknown"]);
+    const client = new pg.Client({ connectionString });
+    await client.connect();
+    const payloads = ["", "text", "null", "5", "{}", "[1, 2]"];
+    for (const payload of payloads)
+      await client.query("SELECT pg_notify('selvedge_foreign_news', $1)", [payload]);
+    await client.end();
+    await expect.poll(() => changes.length).toBe(1 + payloads.length);
+    await store.close();
+  });
+
+  it.each(["serializable", "repeatable read"])(
+    "creates its tables once where the default is %s",
+    async (level) => {
+      const client = new pg.Client({ connectionString });
+      await client.connect();
+      const database = level.replace(" ", "_");
+      await client.query(`CREATE DATABASE ${database}`);
+      await client.query(`ALTER DATABASE ${database} SET default_transaction_isolation = '${level}'`);
+      await client.end();
+      const url = new URL(connectionString);
+      url.pathname = `/${database}`;
+      for (const schemaName of ["a", "b", "c"]) {
+        const stores = Array.from({ length: 5 }, () =>
+          withOptions({ connectionString: url.href })(schemaName),
+        );
+        await Promise.all(stores.map((store) => store.init()));
+        const memories = await Promise.all(stores.map((store) => store.getStore("memory")));
+        await Promise.all(
+          memories.map((memory) => memory!.searchMessages({ text: "needle", resourceId: "r" })),
+        );
+        await Promise.all(stores.map((store) => store.close()));
+      }
+    },
+  );
+
   it("finds each message by its words while others write and search", async () => {
     const schema = `t${schemas++}`;
     const stores = [withOptions()(schema), withOptions()(schema)];

@@ -1,12 +1,14 @@
-import { AgentError } from "@selvedge/core/errors";
+import { AgentError, errorMessage } from "@selvedge/core/errors";
 import { READABLE_FROM, SCHEMA_VERSION, type Table } from "@selvedge/core/storage";
 import type { ClientBase } from "pg";
+import { codeOf } from "../to-pg-error.ts";
 
 export const SQL_TYPES = { text: "text", integer: "bigint", real: "double precision", json: "text" } as const;
 
 /** The function that fails a statement whose condition is false, and the SQLSTATE it fails with. */
 export const REQUIRE = "selvedge_require";
 export const CONDITION_FAILED = "SV409";
+const LACKS_PERMISSION = "42501";
 
 export function quote(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
@@ -37,8 +39,19 @@ export async function migrate(
   });
 }
 
-export function addTables(client: ClientBase, schema: string, tables: readonly Table[]): Promise<void> {
-  return locked(client, schema, () => createTables(client, schema, tables));
+export async function addTables(client: ClientBase, schema: string, tables: readonly Table[]): Promise<void> {
+  try {
+    await locked(client, schema, () => createTables(client, schema, tables));
+  } catch (error) {
+    if (codeOf(error) !== LACKS_PERMISSION) throw error;
+    const names = tables.map(({ name }) => name).join(", ");
+    throw new AgentError(
+      "storage-failed",
+      `PostgreSQL: the user may not create ${names} in the schema "${schema}". Grant CREATE on the schema, or run this ` +
+        `program once as a user that has it (${errorMessage(error)})`,
+      { cause: error },
+    );
+  }
 }
 
 /** Creates what is missing, in the transaction of the caller. */
@@ -95,7 +108,8 @@ async function run(client: ClientBase, statements: readonly string[]): Promise<v
 
 /** Work that changes the schema: one process at a time, in a transaction. */
 export async function locked(client: ClientBase, schema: string, work: () => Promise<void>): Promise<void> {
-  await client.query("BEGIN READ WRITE");
+  // What the process before changed must be seen, whatever the default isolation of the database is.
+  await client.query("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
   try {
     const lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
     await client.query(lock, [`selvedge migrate ${schema}`]);

@@ -8,6 +8,10 @@ import type { Mentions, Statement } from "./sql.ts";
 const SHORTEST_TERM = 3;
 const MOST_GRAMS = 32;
 const SLICE = 200;
+/** Null if the tables are absent. */
+const USABLE = `SELECT bool_and(has_table_privilege(format('%I.%I', schemaname, tablename), privilege)) AS usable
+  FROM pg_catalog.pg_tables, unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) AS privilege
+  WHERE schemaname = $1 AND tablename = ANY ($2)`;
 
 type Read = (queries: readonly Select[]) => Promise<Row[][]>;
 
@@ -42,19 +46,16 @@ export class WordIndex {
     return { index: this.#name(table, "search"), column: table.auto, grams: few };
   }
 
-  /** False if this user may not create an index. */
+  /** False if this user may not create the index, or not use the one that is there. */
   #enable(table: Table): Promise<boolean> {
     let enabled = this.#enabled.get(table.name);
     if (!enabled) {
       enabled = this.#connections
         .session((client) => this.#create(client, table))
-        .then(
-          () => true,
-          (error: unknown) => {
-            if (!["42501", "25006"].includes(codeOf(error))) throw error;
-            return false;
-          },
-        );
+        .catch((error: unknown) => {
+          if (!["42501", "25006"].includes(codeOf(error))) throw error;
+          return false;
+        });
       this.#enabled.set(table.name, enabled);
       // A failed attempt is forgotten, so that a later one can succeed.
       enabled.catch(() => this.#enabled.delete(table.name));
@@ -62,22 +63,31 @@ export class WordIndex {
     return enabled;
   }
 
-  async #create(client: ClientBase, table: Table): Promise<void> {
-    const known = "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = $2";
-    const exists = async (): Promise<boolean> =>
-      (await client.query(known, [this.#schema, `${table.name}_search`])).rows.length > 0;
-    if (await exists()) return;
+  /** Whether this user may use it. */
+  async #create(client: ClientBase, table: Table): Promise<boolean> {
+    const names = [`${table.name}_search`, `${table.name}_search_todo`];
+    const usable = async (): Promise<boolean | null> => {
+      const { rows } = await client.query<{ usable: boolean | null }>(USABLE, [this.#schema, names]);
+      return rows[0]!.usable;
+    };
+    const before = await usable();
+    if (before !== null) return before;
     await locked(client, this.#schema, async () => {
-      if (!(await exists())) await client.query(this.#createSql(table));
+      if ((await usable()) === null) await client.query(this.#createSql(table));
     });
+    return (await usable()) === true;
   }
 
-  /** CREATE TRIGGER waits for writers, so a row is either copied here or noted by its trigger. */
+  /**
+   * CREATE TRIGGER waits for writers, so a row is either copied here or noted by its trigger. The trigger has the rights of
+   * the user who created it: others, who write the rows, need none to what a search creates.
+   */
   #createSql(table: Table): string {
     const [search, todo, note] = (["search", "todo", "note"] as const).map((what) => this.#name(table, what));
     const [rows, auto] = [this.#tableName(table), quote(table.auto!)];
     const trigger = (on: Table, columns: readonly string[], number: string, suffix: string): string[] => [
-      `CREATE FUNCTION ${note}${suffix}() RETURNS trigger LANGUAGE plpgsql AS $$
+      `CREATE FUNCTION ${note}${suffix}() RETURNS trigger LANGUAGE plpgsql
+         SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
          DECLARE one record;
          BEGIN
            IF TG_OP = 'DELETE' THEN one := OLD; ELSE one := NEW; END IF;

@@ -20,7 +20,8 @@ const HINTS: Readonly<Record<string, string>> = {
   "53100": "the disk is full. Free some space on the server",
   "53200": "it is out of memory. Raise max_locks_per_transaction if it names locks",
   "53300": "it has too many connections. Lower max, raise max_connections, or use a pooler",
-  "55P03": "a lock was not available in time. Raise lock_timeout if it is set",
+  "55P03":
+    "a lock was not available in time, as while a backup runs. Try again later, and raise lock_timeout if it is set",
   "57014": "the statement was cancelled or took too long. Raise statement_timeout if it is set",
   "57P05":
     "the connection was idle for too long. Set idleTimeoutMillis below the server's idle_session_timeout",

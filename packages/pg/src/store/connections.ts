@@ -20,6 +20,8 @@ const AWAY_MS = 30_000;
  */
 const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 const PAUSES_MS: readonly number[] = [0, 50, 100, 200, 400, 800, 1_600];
+/** A table could not be locked in time: others use it in this pause. */
+const PAUSE_FOR_OTHERS_MS = 3_000;
 const MAX_PREPARED = 500;
 const COMMIT = "COMMIT";
 /** If BEGIN itself failed, the statements after it, which were already sent, would take effect one by one. */
@@ -113,7 +115,7 @@ export class Connections {
   session<Value>(work: (client: pg.ClientBase) => Promise<Value>): Promise<Value> {
     return this.#retrying(
       () => this.#withClient(work),
-      (error) => isAway(causeOf(error)) || isTransient(causeOf(error)),
+      (error) => isAway(causeOf(error)) || isTransient(causeOf(error)) || isLocked(error),
     );
   }
 
@@ -214,15 +216,17 @@ export class Connections {
   async #retrying<Value>(work: () => Promise<Value>, isRetried: (error: unknown) => boolean): Promise<Value> {
     const began = this.#system.monotonic();
     for (let attempt = 0; ; attempt++) {
+      let pause = PAUSES_MS[Math.min(attempt, PAUSES_MS.length - 1)]!;
       try {
         return await work();
       } catch (error) {
+        if (isLocked(error)) pause = PAUSE_FOR_OTHERS_MS;
         const isLate = this.#system.monotonic() - began > AWAY_MS;
         const canWait = this.#wasOpen || codeOf(causeOf(error)) === "57P03";
         if (!isRetried(error) || !canWait || isLate || this.#isClosing)
           throw error instanceof Unsent ? toPgError(error.cause) : error;
       }
-      await sleep(this.#system, PAUSES_MS[Math.min(attempt, PAUSES_MS.length - 1)]!);
+      await sleep(this.#system, pause);
     }
   }
 }
@@ -267,6 +271,10 @@ const AWAY: ReadonlySet<string> = new Set(["0A000", "25006", "53300", "57P01", "
 /** A deadlock or a serialization failure vanishes when the transaction is tried again. */
 function isTransient(error: unknown): boolean {
   return ["40001", "40P01"].includes(codeOf(error));
+}
+
+function isLocked(error: unknown): boolean {
+  return codeOf(error) === "55P03";
 }
 
 function causeOf(error: unknown): unknown {

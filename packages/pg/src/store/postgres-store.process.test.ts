@@ -279,6 +279,34 @@ describe.skipIf("missing" in found)("PostgreSQL", () => {
     },
   );
 
+  it("lets others use a table while an upgrade waits for a backup to end", async () => {
+    const old = withOptions()("upgraded");
+    await old.init();
+    const [admin, backup] = [new pg.Client({ connectionString }), new pg.Client({ connectionString })];
+    await Promise.all([admin.connect(), backup.connect()]);
+    await admin.query("SET search_path TO upgraded");
+    const NOTIFICATIONS = TABLES.find(({ name }) => name === "selvedge_notifications") as Table;
+    // Without this, nothing is to be done, and no table is locked.
+    await admin.query("ALTER TABLE selvedge_notifications DROP COLUMN summary");
+    await admin.query("UPDATE selvedge_migrations SET version = version - 1");
+    await backup.query("BEGIN");
+    for (const { name } of TABLES) await backup.query(`LOCK TABLE upgraded.${name} IN ACCESS SHARE MODE`);
+    const upgraded = withOptions()("upgraded");
+    const opening = upgraded.init();
+    const waiting = "SELECT relation::regclass::text AS name FROM pg_locks WHERE NOT granted";
+    await expect
+      .poll(async () => (await admin.query(waiting)).rows)
+      .toEqual([{ name: "selvedge_notifications" }]);
+    // This waits behind the upgrade, until that lets others pass.
+    expect(await old.count({ table: NOTIFICATIONS })).toBe(0);
+    await backup.query("COMMIT");
+    await opening;
+    const summary =
+      "SELECT 1 FROM pg_attribute WHERE attrelid = 'selvedge_notifications'::regclass AND attname = 'summary'";
+    expect((await admin.query(summary)).rows).toHaveLength(1);
+    await Promise.all([admin.end(), backup.end(), old.close(), upgraded.close()]);
+  });
+
   it("finds each message by its words while others write and search", async () => {
     const schema = `t${schemas++}`;
     const stores = [withOptions()(schema), withOptions()(schema)];

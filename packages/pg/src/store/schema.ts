@@ -33,7 +33,7 @@ export async function migrate(
     await run(client, [
       `CREATE TABLE IF NOT EXISTS ${versions} (version bigint PRIMARY KEY, applied_at bigint, readable_from bigint)`,
       requireSql(schema),
-      ...tablesSql(schema, tables),
+      ...(await missingSql(client, schema, tables)),
     ]);
     await client.query(`INSERT INTO ${versions} VALUES ($1, $2, $3)`, [SCHEMA_VERSION, now, READABLE_FROM]);
   });
@@ -55,8 +55,12 @@ export async function addTables(client: ClientBase, schema: string, tables: read
 }
 
 /** Creates what is missing, in the transaction of the caller. */
-export function createTables(client: ClientBase, schema: string, tables: readonly Table[]): Promise<void> {
-  return run(client, tablesSql(schema, tables));
+export async function createTables(
+  client: ClientBase,
+  schema: string,
+  tables: readonly Table[],
+): Promise<void> {
+  await run(client, await missingSql(client, schema, tables));
 }
 
 const VERSIONS = "selvedge_migrations";
@@ -106,13 +110,24 @@ async function run(client: ClientBase, statements: readonly string[]): Promise<v
   await client.query(query);
 }
 
+/** Building an index may take long, and so may another process that is doing it. A process that stands still gives up its locks. */
+const NO_TIMEOUTS =
+  "SET LOCAL statement_timeout TO 0; SET LOCAL lock_timeout TO 0; SET LOCAL idle_in_transaction_session_timeout TO 10000";
+/**
+ * A table that is being changed is waited for, and everyone who uses the table waits behind that: as long as a backup takes,
+ * without this. It is longer than PostgreSQL needs to stop an autovacuum.
+ */
+const LOCK_TIMEOUT = "SET LOCAL lock_timeout TO 3000";
+
 /** Work that changes the schema: one process at a time, in a transaction. */
 export async function locked(client: ClientBase, schema: string, work: () => Promise<void>): Promise<void> {
   // What the process before changed must be seen, whatever the default isolation of the database is.
   await client.query("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE");
   try {
+    await client.query(NO_TIMEOUTS);
     const lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
     await client.query(lock, [`selvedge migrate ${schema}`]);
+    await client.query(LOCK_TIMEOUT);
     await work();
     await client.query("COMMIT");
   } catch (error) {
@@ -121,24 +136,56 @@ export async function locked(client: ClientBase, schema: string, work: () => Pro
   }
 }
 
-function tablesSql(schema: string, tables: readonly Table[]): string[] {
-  return tables.flatMap((table) => tableSql(schema, table));
+/** What the tables lack. Even a statement that finds nothing to do would lock its table. */
+async function missingSql(client: ClientBase, schema: string, tables: readonly Table[]): Promise<string[]> {
+  const names = tables.map(({ name }) => name);
+  const { rows } = await client.query<{ table: string; columns: string[]; indexes: string[] }>(PRESENT, [
+    schema,
+    names,
+  ]);
+  const present = new Map(rows.map((row) => [row.table, row]));
+  return tables.flatMap((table) => {
+    const { columns = [], indexes = [] } = present.get(table.name) ?? {};
+    return [
+      ...(present.has(table.name) ? columnsSql(schema, table, columns) : [tableSql(schema, table)]),
+      ...indexesSql(schema, table, indexes),
+    ];
+  });
 }
 
-function tableSql(schema: string, table: Table): string[] {
-  const name = `${quote(schema)}.${quote(table.name)}`;
+const PRESENT = `SELECT class.relname AS table,
+    ARRAY(SELECT attname::text FROM pg_catalog.pg_attribute WHERE attrelid = class.oid AND attnum > 0 AND NOT attisdropped) AS columns,
+    ARRAY(SELECT indexname::text FROM pg_catalog.pg_indexes WHERE schemaname = $1 AND tablename = class.relname) AS indexes
+  FROM pg_catalog.pg_class AS class JOIN pg_catalog.pg_namespace AS namespace ON namespace.oid = class.relnamespace
+  WHERE nspname = $1 AND relname = ANY ($2)`;
+
+function tableSql(schema: string, table: Table): string {
   const columns = Object.keys(table.columns).map((column) => columnSql(table, column));
-  return [
-    `CREATE TABLE IF NOT EXISTS ${name} (${[...columns, `PRIMARY KEY (${table.key.map(quote).join(", ")})`].join(", ")})`,
-    ...columns.map((column) => `ALTER TABLE ${name} ADD COLUMN IF NOT EXISTS ${column}`),
-    ...table.indexes.map(({ columns: indexed, unique, having }) => {
-      const kind = unique ? "UNIQUE INDEX" : "INDEX";
-      // In the order of selects, so that they need not be sorted.
-      const parts = indexed.map((column) => `${quote(column)} NULLS FIRST`).join(", ");
-      const part = having === undefined ? "" : ` WHERE ${quote(having)} IS NOT NULL`;
-      return `CREATE ${kind} IF NOT EXISTS ${quote(indexName(table, indexed, having))} ON ${name} (${parts})${part}`;
-    }),
-  ];
+  const key = `PRIMARY KEY (${table.key.map(quote).join(", ")})`;
+  return `CREATE TABLE ${nameOf(schema, table)} (${[...columns, key].join(", ")})`;
+}
+
+function columnsSql(schema: string, table: Table, present: readonly string[]): string[] {
+  const missing = Object.keys(table.columns).filter((column) => !present.includes(column));
+  return missing.map(
+    (column) => `ALTER TABLE ${nameOf(schema, table)} ADD COLUMN ${columnSql(table, column)}`,
+  );
+}
+
+function indexesSql(schema: string, table: Table, present: readonly string[]): string[] {
+  return table.indexes.flatMap(({ columns, unique, having }) => {
+    const name = indexName(table, columns, having);
+    if (present.includes(name)) return [];
+    const kind = unique ? "UNIQUE INDEX" : "INDEX";
+    // In the order of selects, so that they need not be sorted.
+    const parts = columns.map((column) => `${quote(column)} NULLS FIRST`).join(", ");
+    const part = having === undefined ? "" : ` WHERE ${quote(having)} IS NOT NULL`;
+    return `CREATE ${kind} IF NOT EXISTS ${quote(name)} ON ${nameOf(schema, table)} (${parts})${part}`;
+  });
+}
+
+function nameOf(schema: string, table: Table): string {
+  return `${quote(schema)}.${quote(table.name)}`;
 }
 
 function columnSql(table: Table, column: string): string {
@@ -151,7 +198,10 @@ function columnSql(table: Table, column: string): string {
 /** Names are cut after 63 bytes. */
 function indexName(table: Table, columns: readonly string[], having: string | undefined): string {
   const short = table.name.replace("selvedge_", "");
-  return `${short}_by_${columns.join("_and_")}${having === undefined ? "" : `_having_${having}`}`;
+  return `${short}_by_${columns.join("_and_")}${having === undefined ? "" : `_having_${having}`}`.slice(
+    0,
+    63,
+  );
 }
 
 function requireSql(schema: string): string {

@@ -72,6 +72,25 @@ describe("foldWorkflow", () => {
     expect(run.steps["a"]).toEqual({ status: "running", payload: { n: 1 }, startedAt: 5 });
   });
 
+  it("has the end of a step, and that of a list when its last item has ended", () => {
+    const ended = (id: string, endedAt: number) => {
+      const event = result(id) as WorkflowChunk & { payload: object };
+      return { ...event, payload: { ...event.payload, endedAt } } as WorkflowChunk;
+    };
+    expect(fold(start("a"), ended("a", 9)).steps["a"]).toMatchObject({ startedAt: 5, endedAt: 9 });
+    const done = (completedCount: number) =>
+      chunk("workflow-step-progress", {
+        id: "each",
+        completedCount,
+        totalCount: 2,
+        currentIndex: completedCount - 1,
+        iterationStatus: "success",
+      });
+    const half = [start("each"), start("each"), ended("each", 7), done(1)];
+    expect(fold(...half).steps["each"]).not.toHaveProperty("endedAt");
+    expect(fold(...half, ended("each", 8), done(2)).steps["each"]).toMatchObject({ endedAt: 8 });
+  });
+
   it("leaves the objects of other steps alone", () => {
     const run = fold(start("a"), result("a"), start("b"));
     const before = run.steps["a"];

@@ -44,7 +44,10 @@ export function foldWorkflow(run: WorkflowProgress, chunk: WorkflowChunk): void 
     case "workflow-step-result": {
       const { id, status, payload, output, error, tripwire } = chunk.payload;
       // An item of a `foreach`: the list of outputs is in the stored run.
-      if (isOpen(run, id) && status === "success") break;
+      if (isOpen(run, id) && status === "success") {
+        change(run, id, timesOf(chunk.payload));
+        break;
+      }
       setStep(run, id, {
         startedAt: 0,
         ...(run.steps[id] as WorkflowStepResult | undefined),
@@ -78,9 +81,10 @@ export function foldWorkflow(run: WorkflowProgress, chunk: WorkflowChunk): void 
     case "workflow-step-progress": {
       const { id, completedCount, totalCount } = chunk.payload;
       run.progress[id] = { completedCount, totalCount };
-      const { output: _, ...step } = (run.steps[id] ?? {}) as unknown as Record<string, unknown>;
-      const status = completedCount === totalCount ? "success" : "running";
-      setStep(run, id, { startedAt: 0, ...step, payload: undefined, status });
+      const { output: _, endedAt, ...step } = (run.steps[id] ?? {}) as unknown as Record<string, unknown>;
+      // It ends with its last item, whose end came just before.
+      const now = completedCount === totalCount ? { status: "success", endedAt } : { status: "running" };
+      setStep(run, id, { startedAt: 0, ...step, payload: undefined, ...now });
       break;
     }
     case "workflow-paused":

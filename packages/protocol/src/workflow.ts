@@ -101,6 +101,7 @@ export interface WorkflowChunkPayloads {
     output?: unknown;
     error?: unknown;
     tripwire?: WorkflowTripwire;
+    endedAt?: number;
   };
   "workflow-step-finish": { id: string; metadata: Record<string, unknown> };
   "workflow-step-suspended": {
@@ -109,6 +110,7 @@ export interface WorkflowChunkPayloads {
     status: "suspended";
     suspendPayload: unknown;
     payload: unknown;
+    suspendedAt?: number;
   };
   "workflow-step-waiting": { id: string; payload: unknown; startedAt: number; status: "waiting" };
   "workflow-paused": Record<string, never>;

@@ -52,14 +52,30 @@ export class EnteredWorkflows {
   }
 
   /** It ended with this output. */
-  close(path: Path, output: Value, endedAt: number): StepRecord & { input: Value } {
+  close(path: Path, output: Value, endedAt: number): StepRecord & { input: Value; endedAt: number } {
     const entered = this.#entered.get(path)!;
-    const { input, startedAt } = entered;
+    const { input } = entered;
     const { journal, whenStored } = this.#around;
     whenStored(() => this.#callHooks(entered, { status: "success", result: output }));
     this.#entered.delete(path);
     const number = journal.get(path)?.number ?? journal.nextNumber();
-    return { path, number, status: "success", attempt: 1, input, output, startedAt, endedAt };
+    return {
+      path,
+      number,
+      status: "success",
+      attempt: 1,
+      input,
+      output,
+      startedAt: this.#startOf(entered),
+      endedAt,
+    };
+  }
+
+  /** If another process or an earlier execution entered it, its first step knows better. */
+  #startOf({ path, startedAt }: Entered): number {
+    if (!this.hasBegun(path)) return startedAt;
+    const inside = this.#around.journal.all().filter((record) => record.path.startsWith(`${path}/`));
+    return inside.reduce((first, record) => Math.min(first, record.startedAt), startedAt);
   }
 
   /** Those in which steps failed, innermost first. They end with the run: several of their steps may fail. */

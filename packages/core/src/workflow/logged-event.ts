@@ -62,7 +62,11 @@ export function fromStoredEvent(
       return { type, payload: { id, stepCallId, status: "running", startedAt: result.started_at }, refs };
     case "workflow-step-result": {
       const output = (result.output_ref as Ref | undefined) ?? path;
-      return { type, payload: { id, stepCallId, status: "success" }, refs: { ...refs, output } };
+      return {
+        type,
+        payload: { id, stepCallId, status: "success", endedAt: result.ended_at as number },
+        refs: { ...refs, output },
+      };
     }
     default:
       return { type, payload: { id, metadata: (result.metadata as JSONValue | undefined) ?? {} } };

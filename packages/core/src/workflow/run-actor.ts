@@ -204,7 +204,7 @@ export class RunActor {
     for (const { path, output } of closed) {
       const record = this.#entered.close(path, output, Math.trunc(this.run.system.now()));
       this.#record(record);
-      this.#announceEnd(record, { output });
+      this.#announceEnd(record, { output, endedAt: record.endedAt });
     }
     for (const one of progress) this.#announce(...events.progress(this.run.runId, one));
     for (const work of ready) {
@@ -273,7 +273,9 @@ export class RunActor {
       return;
     }
     const now = Math.trunc(this.run.system.now());
-    const record = { ...this.#recordOf(work, before), startedAt, attempt };
+    const known = this.#recordOf(work, before);
+    // A step that was resumed started before it was suspended.
+    const record = { ...known, ...(known.resumedAt === undefined && { startedAt }), attempt };
     if (step.metadata) record.metadata = step.metadata;
     const stored = storable(outcome, this.run.limits);
     if (stored.kind !== "failure" && state) this.#setState(state);
@@ -284,7 +286,7 @@ export class RunActor {
         const bailed = stored.kind === "bail";
         this.#record({ ...record, status: "success", output, endedAt: now, ...(bailed && { bailed }) });
         if (this.#once.forget(path)) this.#next.forgetOnce.push(path);
-        this.#announceEnd(work, { output }, step.metadata);
+        this.#announceEnd(work, { output, endedAt: now }, step.metadata);
         if (bailed) this.#driver.bailed(path, output);
         else this.#driver.succeeded(path, output);
         if (step.scorers && !this.run.disableScorers)
@@ -296,14 +298,16 @@ export class RunActor {
         // Never the same twice: it tells suspensions of a step apart.
         const suspendedAt = Math.max(now, (before?.suspendedAt ?? 0) + 1);
         this.#record({ ...record, status: "suspended", suspend: { payload }, labels, suspendedAt });
-        this.#announce(...events.stepSuspended(this.run.runId, this.callId(path), work, payload));
+        this.#announce(
+          ...events.stepSuspended(this.run.runId, this.callId(path), work, payload, suspendedAt),
+        );
         this.#driver.suspends(path);
         break;
       }
       case "failure": {
         const { error, tripwire } = stored;
         this.#record({ ...record, status: "failed", error, tripwire, endedAt: now });
-        this.#announceEnd(work, { error, tripwire }, step.metadata);
+        this.#announceEnd(work, { error, tripwire, endedAt: now }, step.metadata);
         this.#driver.failed(path, error);
         break;
       }
@@ -359,7 +363,7 @@ export class RunActor {
       }
     const output = { data: answer, ref: path };
     this.#record({ ...record, status: "success", output, endedAt: now });
-    if (work.kind === "map") this.#announceEnd(work, { output });
+    if (work.kind === "map") this.#announceEnd(work, { output, endedAt: now });
     this.#driver.succeeded(path, output);
   }
 
@@ -368,7 +372,9 @@ export class RunActor {
     const now = Math.trunc(this.run.system.now());
     const before = this.journal.get(path);
     this.#record({ ...this.#recordOf(work, before), status: "success", output: input, endedAt: now });
-    this.#announce(...events.stepResult(this.run.runId, this.callId(path), work, { output: input }));
+    this.#announce(
+      ...events.stepResult(this.run.runId, this.callId(path), work, { output: input, endedAt: now }),
+    );
     this.#driver.succeeded(path, input);
   }
 
@@ -376,7 +382,7 @@ export class RunActor {
     const error = thrown instanceof Error ? thrown : new Error(errorMessage(thrown));
     const endedAt = Math.trunc(this.run.system.now());
     this.#record({ ...this.#recordOf(work, this.journal.get(work.path)), status: "failed", error, endedAt });
-    this.#announceEnd(work, { error });
+    this.#announceEnd(work, { error, endedAt });
     this.#driver.failed(work.path, error);
   }
 
@@ -411,7 +417,11 @@ export class RunActor {
     this.#next.chunks.push({ chunk, refs, of });
   }
 
-  #announceEnd(place: Pick<Work, "path" | "input">, end: End, metadata?: Record<string, unknown>): void {
+  #announceEnd(
+    place: Pick<Work, "path" | "input">,
+    end: events.End,
+    metadata?: Record<string, unknown>,
+  ): void {
     const callId = this.callId(place.path);
     this.#next.chunks.push(...events.stepEnd(this.run.runId, callId, place, end, metadata));
   }
@@ -445,9 +455,10 @@ export class RunActor {
       ...(isAsking && { dueAt: Math.trunc(this.run.system.now()) }),
       chunks: [],
     };
+    const endedAt = Math.trunc(this.run.system.now());
     const nested = state.status === "failed" ? this.#entered.failed(state) : [];
     const ends = nested.flatMap(({ failure: { error, tripwire }, ...place }) =>
-      events.stepEnd(runId, this.callId(place.path), place, { error, tripwire }),
+      events.stepEnd(runId, this.callId(place.path), place, { error, tripwire, endedAt }),
     );
     return { ...rest, chunks: [...ends, ...events.restEvents(runId, rest, this.usage)] };
   }
@@ -533,8 +544,6 @@ export class RunActor {
     this.#onLost(error);
   }
 }
-
-type End = Parameters<typeof events.stepEnd>[3];
 
 /** Timers of the platform overflow. */
 const MAX_TIMER_MS = 86_400_000;

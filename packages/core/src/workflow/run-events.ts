@@ -12,6 +12,12 @@ type Event = [chunk: WorkflowChunk, refs?: Record<string, Ref> | undefined, of?:
 /** What an event is about: a step, a mapping, a sleep or a nested workflow. */
 type Place = Pick<Work, "path" | "input">;
 
+/** How a step ended, and when. */
+export type End = { endedAt: number } & (
+  | { output: Value }
+  | { error: unknown; tripwire?: WorkflowTripwire | undefined }
+);
+
 const from = "WORKFLOW";
 
 export function workflowStart(runId: string, workflowId: string): WorkflowChunk {
@@ -43,7 +49,7 @@ export function stepEnd(
   runId: string,
   stepCallId: string,
   place: Place,
-  end: Parameters<typeof stepResult>[3],
+  end: End,
   metadata?: Record<string, unknown>,
 ): LoggedChunk[] {
   const all = [stepResult(runId, stepCallId, place, end), stepFinish(runId, place.path, metadata)];
@@ -54,9 +60,9 @@ export function stepResult(
   runId: string,
   stepCallId: string,
   { path, input }: Place,
-  end: { output: Value } | { error: unknown; tripwire?: WorkflowTripwire | undefined },
+  { endedAt, ...end }: End,
 ): Event {
-  const base = { id: labelOf(path), stepCallId, payload: input.data };
+  const base = { id: labelOf(path), stepCallId, payload: input.data, endedAt };
   if ("output" in end)
     return [
       {
@@ -90,6 +96,7 @@ export function stepSuspended(
   stepCallId: string,
   { path, input }: Place,
   suspendPayload: unknown,
+  suspendedAt: number,
 ): Event {
   const payload = {
     id: labelOf(path),
@@ -97,6 +104,7 @@ export function stepSuspended(
     status: "suspended" as const,
     suspendPayload,
     payload: input.data,
+    suspendedAt,
   };
   return [{ type: "workflow-step-suspended", runId, from, payload }, refsOf({ payload: input })];
 }

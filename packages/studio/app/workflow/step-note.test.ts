@@ -17,6 +17,7 @@ describe("what is said beside the state of a step", () => {
     expect(stepNote(step, undefined, undefined)).toBe("");
     expect(stepNote(step, { status: "running", payload: {}, startedAt: 1 }, undefined)).toBe("");
     expect(stepNote(step, done, undefined)).toBe("1.20 s");
+    expect(stepNote(step, { ...done, suspendedAt: 1100, resumedAt: 2000 }, undefined)).toBe("200 ms");
   });
 
   it("is how many items are done, from the events or from the store", () => {

@@ -33,8 +33,8 @@ function storedProgress(result: WorkflowStepResult): StepProgress | undefined {
   return { completedCount: done.length, totalCount: outputs.length };
 }
 
-/** How long a step took, once it has ended. */
+/** How long a step took, once it has ended: without the time that it waited for a person. */
 export function durationOf(result: WorkflowStepResult): number | undefined {
   if (!("endedAt" in result) || typeof result.endedAt !== "number") return undefined;
-  return Math.max(0, result.endedAt - result.startedAt);
+  return Math.max(0, result.endedAt - (result.resumedAt ?? result.startedAt));
 }

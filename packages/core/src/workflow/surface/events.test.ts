@@ -32,7 +32,7 @@ describe.each(PLACES)("the events of a run, %s:", (place) => {
       { id: "a", stepCallId: callId, status: "running", payload: 1, startedAt: time },
     ]);
     expect(of("workflow-step-result")).toEqual([
-      { id: "a", stepCallId: callId, status: "success", payload: 1, output: 2 },
+      { id: "a", stepCallId: callId, status: "success", payload: 1, output: 2, endedAt: time },
     ]);
     expect(of("workflow-step-finish")).toEqual([{ id: "a", metadata: { team: "sales" } }]);
     expect(of("workflow-finish")).toEqual([
@@ -100,7 +100,14 @@ describe.each(PLACES)("the events of a run, %s:", (place) => {
   it("workflow-step-suspended, and workflow-step-start with the answer", async () => {
     const { of, run, system } = await eventsOf(flow().then(asking("gate")).commit(), 1);
     expect(of("workflow-step-suspended")).toEqual([
-      { id: "gate", stepCallId: callId, status: "suspended", suspendPayload: { ask: "gate" }, payload: 1 },
+      {
+        id: "gate",
+        stepCallId: callId,
+        status: "suspended",
+        suspendPayload: { ask: "gate" },
+        payload: 1,
+        suspendedAt: time,
+      },
     ]);
     const more = await system.until(collect(run.resumeStream({ resumeData: "ok" }).fullStream));
     expect(more.find(({ type }) => type === "workflow-step-start")).toMatchObject({
@@ -150,9 +157,9 @@ describe.each(PLACES)("the events of a run, %s:", (place) => {
     const id = expect.stringMatching(/^inner\.sleep_/) as string;
     expect(of("workflow-step-waiting")).toEqual([{ id, payload: 3, startedAt: time, status: "waiting" }]);
     expect(of("workflow-step-result")).toEqual([
-      { id: "inner.x", stepCallId: callId, status: "success", payload: 1, output: 2 },
-      { id: "inner.mapping_x", stepCallId: callId, status: "success", payload: 2, output: 3 },
-      { id, stepCallId: callId, status: "success", payload: 3, output: 3 },
+      { id: "inner.x", stepCallId: callId, status: "success", payload: 1, output: 2, endedAt: time },
+      { id: "inner.mapping_x", stepCallId: callId, status: "success", payload: 2, output: 3, endedAt: time },
+      { id, stepCallId: callId, status: "success", payload: 3, output: 3, endedAt: time },
     ]);
     expect(of("workflow-step-suspended")).toEqual([
       {
@@ -161,6 +168,7 @@ describe.each(PLACES)("the events of a run, %s:", (place) => {
         status: "suspended",
         suspendPayload: { ask: "gate" },
         payload: 3,
+        suspendedAt: time,
       },
     ]);
   });
@@ -198,6 +206,7 @@ describe.each(PLACES)("the events of a run, %s:", (place) => {
       status: "success",
       payload: 1,
       output: 2,
+      endedAt: time,
     });
     expect(of("workflow-step-result").at(-1)).toMatchObject({ id: "around", status: "failed", payload: 2 });
     expect(types.slice(0, 3)).toEqual(["workflow-start", "workflow-step-start", "workflow-step-start"]);
@@ -228,6 +237,7 @@ describe.each(PLACES)("the events of a run, %s:", (place) => {
         status: "failed",
         payload: 1,
         error: expect.objectContaining({ message: "no" }) as unknown,
+        endedAt: time,
       },
     ]);
   });

@@ -78,6 +78,21 @@ describe.each(PLACES)("the result of a run, %s:", (place) => {
     });
   });
 
+  it("a resumed step and its workflow: they started before the suspension, and ended after it", async () => {
+    const inner = createWorkflow({ id: "inner", ...any })
+      .then(asking("gate"))
+      .commit();
+    const { run, system } = await start(place, flow().then(inner).commit());
+    await system.advance(5_000);
+    const { steps } = await system.until(run.resume({ resumeData: "ok" }));
+    const gate = steps["inner.gate"] as { startedAt: number; resumedAt: number; suspendedAt: number };
+    expect(gate.resumedAt - gate.startedAt).toBeGreaterThanOrEqual(5_000);
+    expect(gate.suspendedAt).toBeLessThan(gate.startedAt + 5_000);
+    const outer = steps["inner"] as { startedAt: number; endedAt: number };
+    expect(outer.startedAt).toBeLessThanOrEqual(gate.startedAt);
+    expect(outer.endedAt).toBeGreaterThanOrEqual(gate.resumedAt);
+  });
+
   it("tripwire: the reason of the processor that stopped the agent", async () => {
     const strict = {
       id: "strict",

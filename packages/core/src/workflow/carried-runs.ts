@@ -32,7 +32,7 @@ interface Surroundings {
   /** Room for one more run. */
   slots: { enter(runId: string): boolean; leave(runId: string): void };
   /** It sleeps until then. */
-  onWaiting(runId: string, dueAt: number): void;
+  onWaiting(dueAt: number): void;
   /** Another process has it, or the store failed under it. */
   onLost(runId: string, error: unknown): void;
   /** One run less is carried out. */
@@ -185,14 +185,14 @@ export class CarriedRuns {
     const { waiters, contexts, statuses, system, logger } = this.#parts;
     if (rest.status === "waiting") {
       statuses.set(runId, "waiting");
-      return this.#around.onWaiting(runId, rest.dueAt!);
+      return this.#around.onWaiting(rest.dueAt!);
     }
     const image = imageOf(definition, actor, rest, Math.trunc(system.now()));
     if (isEnd(rest.status)) contexts.forget(runId);
     if (isEnd(rest.status) && rest.dueAt !== undefined) {
       await withdrawQuestions(actor.openQuestions(), logger);
       // Then it is checked whether all know.
-      this.#around.onWaiting(runId, rest.dueAt + RETRY_MS);
+      this.#around.onWaiting(rest.dueAt + RETRY_MS);
     }
     await callHooks(definition, image, requestContext);
     await this.#forgetUnwanted(definition, image);

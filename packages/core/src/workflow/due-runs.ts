@@ -19,9 +19,9 @@ export class DueRuns {
     this.#timer = new DueTimer(parts.system, () => void this.#look().catch(onError));
   }
 
-  /** A run is due at this time. A caller that waits for it keeps the process alive. */
-  at(runId: string, time: number): void {
-    this.#timer.at(time, { background: !this.#parts.waiters.has(runId) });
+  /** A run is due at this time. */
+  at(time: number): void {
+    this.#timer.at(time);
   }
 
   stop(): void {
@@ -30,7 +30,7 @@ export class DueRuns {
 
   /** Takes up what is due, and sets the timer for what is next. */
   async #look(): Promise<void> {
-    const { storage, system, definitions, waiters } = this.#parts;
+    const { storage, system, definitions } = this.#parts;
     if (definitions.size === 0) return;
     const ids = [...definitions.keys()];
     const now = Math.trunc(system.now());
@@ -43,7 +43,7 @@ export class DueRuns {
     });
     for (const { run_id } of due) this.#onDue(run_id);
     const next = due.length === AT_ONCE ? now + 1 : await this.#nextAfter(now, ids);
-    if (next !== undefined) this.#timer.at(next, { background: waiters.isEmpty });
+    if (next !== undefined) this.#timer.at(next);
   }
 
   /** One by one: each is the first row of an index, however many runs sleep. */

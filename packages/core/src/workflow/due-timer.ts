@@ -15,11 +15,11 @@ export class DueTimer {
     this.#onDue = onDue;
   }
 
-  /** Something is due at this time. A caller that waits for it keeps the process alive. */
-  at(time: number, { background }: { background: boolean }): void {
-    if (time >= this.#at && background) return;
+  /** Something is due at this time. */
+  at(time: number): void {
+    if (time >= this.#at) return;
     this.#cancel?.();
-    this.#at = Math.min(time, this.#at);
+    this.#at = time;
     const wait = Math.min(MAX_MS, Math.max(0, this.#at - this.#system.now()));
     this.#cancel = this.#system.setTimer(
       wait,
@@ -28,7 +28,8 @@ export class DueTimer {
         this.#cancel = undefined;
         this.#onDue();
       },
-      { background },
+      // Callers that wait keep the process alive.
+      { background: true },
     );
   }
 

@@ -196,9 +196,11 @@ export class MemoryRuns implements WorkflowEngine {
       run.requestContext = mergedContext(run.requestContext, given);
   }
 
-  async atRest(_: Definition, runId: string): Promise<RunImage> {
-    const run = this.#find(runId);
-    return run.actor || run.image.status === "waiting" ? run.rest.promise : run.image;
+  atRest(_: Definition, runId: string): Accepted {
+    const run = this.#runs.get(runId);
+    if (!run) return { rest: rejected(noRun(runId)), forget: NOTHING };
+    const isUnderWay = run.actor !== undefined || run.image.status === "waiting";
+    return { rest: isUnderWay ? run.rest.promise : Promise.resolve(run.image), forget: NOTHING };
   }
 
   statusOf(runId: string): WorkflowRunStatus | undefined {
@@ -327,6 +329,13 @@ export class MemoryRuns implements WorkflowEngine {
 
 function loggerOf({ host }: Definition): Logger {
   return host?.logger ?? defaultLogger;
+}
+
+/** A caller may not be interested. */
+function rejected(error: unknown): Promise<never> {
+  const promise = Promise.reject<never>(error);
+  promise.catch(() => {});
+  return promise;
 }
 
 /** Waiting costs nothing here. */

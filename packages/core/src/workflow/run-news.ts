@@ -40,6 +40,7 @@ export class RunNews {
     const { storage, waiters } = this.#parts;
     const ids = runIds.filter((runId) => waiters.has(runId) && !this.#runs.has(runId));
     if (ids.length === 0) return;
+    const rejecting = new Map(ids.map((runId) => [runId, waiters.rejecting(runId)]));
     const rows = await storage.select({
       table: WORKFLOW_RUNS,
       where: { run_id: { in: ids } },
@@ -48,7 +49,7 @@ export class RunNews {
     const known = new Map(rows.map((row) => [row.run_id, row]));
     for (const runId of ids) {
       const row = known.get(runId);
-      if (!row) waiters.reject(runId, noRun(runId));
+      if (!row) rejecting.get(runId)!(noRun(runId));
       else if (isAtRest(row)) {
         const stored = await readRun(storage, runId);
         if (stored && isAtRest(stored.row) && !this.#runs.has(runId)) waiters.resolve(runId, stored.image);

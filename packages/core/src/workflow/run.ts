@@ -132,7 +132,7 @@ export class Run<Input = any, Output = any, State = any> {
       const { start, end } = await this.#position();
       return { after: offset ?? start, known: end };
     };
-    return new ChunkStream(() => this.#read(from, false));
+    return new ChunkStream(() => this.#observe(from));
   }
 
   /** Cancels the run, unless it has ended. Also works before its start. Resolves when the cancellation is stored. */
@@ -148,7 +148,7 @@ export class Run<Input = any, Output = any, State = any> {
   ): Promise<WorkflowResult<Output, Input, State>> {
     checkRunOptions("restart()", options);
     await this.#engine.wake(this.#workflow, this.runId, options.requestContext);
-    return this.#wait({ rest: this.#engine.atRest(this.#workflow, this.runId) }, options);
+    return this.#wait(this.#engine.atRest(this.#workflow, this.runId), options);
   }
 
   /** Executes the run again from a step, with the stored results of those before it. */
@@ -303,7 +303,7 @@ export class Run<Input = any, Output = any, State = any> {
 
   async #attach(): Promise<Call> {
     const { start: after, end: known } = await this.#position();
-    return { rest: this.#engine.atRest(this.#workflow, this.runId), after, known, forget: () => {} };
+    return { ...this.#engine.atRest(this.#workflow, this.runId), after, known };
   }
 
   async #load(): Promise<RunImage> {
@@ -346,6 +346,18 @@ export class Run<Input = any, Output = any, State = any> {
       status: () => this.workflowRunStatus,
       read: () => this.#read(() => call, closesOnSuspend),
     });
+  }
+
+  /** Its reader waits for a run that is under way, wherever that is. */
+  async *#observe(
+    from: () => Promise<Pick<Call, "after" | "known">>,
+  ): AsyncGenerator<NumberedWorkflowChunk, undefined, undefined> {
+    const { forget } = this.#engine.atRest(this.#workflow, this.runId);
+    try {
+      return yield* this.#read(from, false);
+    } finally {
+      forget();
+    }
   }
 
   /** Events after a number, until the run is over. */

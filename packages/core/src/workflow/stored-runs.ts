@@ -81,7 +81,7 @@ export class StoredRuns implements WorkflowEngine {
       limits,
       owner: Owner.of(storage, system, options.lease ?? DEFAULT_LEASE),
       logs: new RunLogs(storage, system),
-      waiters: new RestWaiters(statuses),
+      waiters: new RestWaiters(statuses, system),
       contexts: new KeptContexts(),
       statuses,
       definitions: this.#definitions,
@@ -117,7 +117,7 @@ export class StoredRuns implements WorkflowEngine {
       onDue: (runId) => this.#scheduler.wake(runId),
       onError: (error) => this.#warn(error),
     });
-    const onWaiting = (runId: string, dueAt: number): void => this.#due.at(runId, dueAt);
+    const onWaiting = (dueAt: number): void => this.#due.at(dueAt);
     const onLost = (runId: string, error: unknown): void => this.#lost(runId, error);
     this.#runs = new CarriedRuns(parts, {
       slots: this.#scheduler,
@@ -282,10 +282,23 @@ export class StoredRuns implements WorkflowEngine {
     await storage.commit([keep], { key: runId, id: system.newId() });
   }
 
-  async atRest(_definition: Definition, runId: string): Promise<RunImage> {
-    await this.#open();
-    const { rest } = this.#parts.waiters.expect(runId);
-    if (!this.#runs.has(runId)) await this.#news.checkWaiters([runId]);
+  atRest(_definition: Definition, runId: string): Accepted {
+    const accepted = this.#parts.waiters.expect(runId);
+    const rest = this.#checked(runId, accepted);
+    // A caller may not be interested.
+    rest.catch(() => {});
+    return { ...accepted, rest };
+  }
+
+  /** It may rest already, in another process. */
+  async #checked(runId: string, { rest, forget }: Accepted): Promise<RunImage> {
+    try {
+      await this.#open();
+      await this.#news.checkWaiters([runId]);
+    } catch (error) {
+      forget();
+      throw error;
+    }
     return rest;
   }
 

@@ -21,7 +21,7 @@ interface Surroundings {
   isClosing(): boolean;
   /** Look again then. */
   later(runId: string, ms: number): void;
-  onWaiting(runId: string, dueAt: number): void;
+  onWaiting(dueAt: number): void;
   onLost(runId: string, error: unknown): void;
   warn(error: unknown, runId: string): void;
 }
@@ -78,7 +78,7 @@ export class TakeUp {
     if (row.owner === null) {
       if (row.due_at === null) return false;
       if (row.due_at > Math.trunc(system.now())) {
-        this.#around.onWaiting(runId, row.due_at);
+        this.#around.onWaiting(row.due_at);
         return false;
       }
     } else if (row.owner !== owner.id && !(await owner.isGone(row.owner))) return false;
@@ -180,7 +180,7 @@ export class TakeUp {
     if (row.due_at === null) return;
     const { storage, system, logger } = this.#parts;
     const { runId } = image;
-    if (row.due_at > Math.trunc(system.now())) return this.#around.onWaiting(runId, row.due_at);
+    if (row.due_at > Math.trunc(system.now())) return this.#around.onWaiting(row.due_at);
     const open = openQuestions(definition, image, activeSteps(definition, image));
     const isOpen = await withdrawQuestions(open, logger);
     const now = Math.trunc(system.now());
@@ -191,7 +191,7 @@ export class TakeUp {
       key: runId,
       id: system.newId(),
     });
-    if (due_at !== null) this.#around.onWaiting(runId, due_at);
+    if (due_at !== null) this.#around.onWaiting(due_at);
   }
 
   /** A run that failed its processes repeatedly is tried again after a while. */

@@ -93,7 +93,7 @@ export interface WorkflowEngine {
    */
   wake(definition: Definition, runId: string, given?: RequestContext): Promise<void>;
   /** Resolves when the run is over, suspended or paused. Rejects if there is none. */
-  atRest(definition: Definition, runId: string): Promise<RunImage>;
+  atRest(definition: Definition, runId: string): Accepted;
   /** What is known about the status here. */
   statusOf(runId: string): WorkflowRunStatus | undefined;
   /** The number of the run's last event, and of the one before its first. */

@@ -1,10 +1,21 @@
 import { AgentError, errorMessage } from "@selvedge/core/errors";
 
+const CERTIFICATE =
+  'the server\'s certificate is not trusted. Pass the one that signed it: ssl: { ca: readFileSync("ca.crt", "utf8") }';
+
 /** What was wrong, and what to do. */
 const HINTS: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing is listening there. Check host and port, and that the server runs",
   ENOTFOUND: "there is no such host. Check the address",
   EAI_AGAIN: "the name of the host could not be resolved. Check the address and the network",
+  DEPTH_ZERO_SELF_SIGNED_CERT: CERTIFICATE,
+  SELF_SIGNED_CERT_IN_CHAIN: CERTIFICATE,
+  UNABLE_TO_GET_ISSUER_CERT: CERTIFICATE,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: CERTIFICATE,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: CERTIFICATE,
+  CERT_HAS_EXPIRED: "the server's certificate has expired. Renew it",
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    "the server's certificate is for another host. Use a host name that the certificate contains",
   ETIMEDOUT: "it did not respond in time. Check the address and the firewall",
   "28P01": "the password was refused. Check user and password",
   "28000": "the user was refused. Check the user, ssl, and the server's pg_hba.conf",

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { chmod, chown, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -87,6 +87,60 @@ describe.skipIf("missing" in found)("PostgresStore", () => {
     expect(await errorOf({ connectionString, ssl: true })).toMatch(
       /Turn SSL on in the server, or leave out ssl/,
     );
+  });
+
+  it("connects with SSL, and says how to trust a certificate", async ({ skip }) => {
+    const folder = await mkdtemp(join(tmpdir(), "selvedge-ssl-"));
+    await chmod(folder, 0o755);
+    const [certificate, key] = [join(folder, "server.crt"), join(folder, "server.key")];
+    const wanted = [
+      "-x509",
+      "-days",
+      "2",
+      "-nodes",
+      "-subj",
+      "/CN=db",
+      "-addext",
+      "subjectAltName=IP:127.0.0.1",
+    ];
+    try {
+      await run("openssl", ["req", "-new", ...wanted, "-out", certificate, "-keyout", key]);
+    } catch {
+      await rm(folder, { recursive: true });
+      return skip("there is no openssl here");
+    }
+    const owner = serverUser();
+    if (owner) await chown(key, owner.uid, owner.gid);
+    const server = await startPostgres([
+      "-c",
+      "ssl=on",
+      "-c",
+      `ssl_cert_file=${certificate}`,
+      "-c",
+      `ssl_key_file=${key}`,
+    ]);
+    if ("missing" in server) return skip(server.missing);
+    const { connectionString: address } = server;
+    const [{ file } = {}] = await server.query("SELECT current_setting('hba_file') AS file");
+    await writeFile(file as string, "hostssl all all 127.0.0.1/32 password");
+    await server.query("SELECT pg_reload_conf()");
+    expect(await errorOf({ connectionString: address })).toMatch(
+      /the user was refused\. Check the user, ssl/,
+    );
+    const untrusted = /the server's certificate is not trusted\. Pass the one that signed it: ssl: \{ ca/;
+    expect(await errorOf({ connectionString: address, ssl: true })).toMatch(untrusted);
+    expect(await errorOf({ connectionString: `${address}?sslmode=verify-full` })).toMatch(untrusted);
+    const ssl = { ca: await readFile(certificate, "utf8") };
+    for (const suffix of ["", "?sslmode=require", "?sslmode=disable"]) {
+      const store = new PostgresStore({ connectionString: address + suffix, ssl });
+      await store.init();
+      const changes: unknown[] = [];
+      store.watch((change) => changes.push(change));
+      await expect.poll(() => changes).toEqual(["unknown"]);
+      await store.close();
+    }
+    await server.stop();
+    await rm(folder, { recursive: true });
   });
 
   it("says that something else than PostgreSQL answers", async () => {

@@ -16,6 +16,7 @@ export interface PostgresStoreOptions {
   user?: string;
   password?: PoolConfig["password"];
   database?: string;
+  /** Replaces what `connectionString` says about SSL. */
   ssl?: PoolConfig["ssl"];
   /** Your own `pg` pool, instead of an address. You close it. */
   pool?: Pool;
@@ -143,6 +144,8 @@ export function toSettings(options: PostgresStoreOptions): StoreSettings {
   const address: PoolConfig = Object.fromEntries(
     ADDRESS.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]),
   );
+  if (connectionString !== undefined && options.ssl !== undefined)
+    address.connectionString = withoutSsl(connectionString);
   const pipeline = options.pipeline ?? (pool ? pool.options.pipeline === true : true);
   if (pool && pipeline && pool.options.pipeline !== true)
     throw new AgentError(
@@ -167,12 +170,32 @@ export function toSettings(options: PostgresStoreOptions): StoreSettings {
 
 /** A pooler in transaction mode does not pass on notifications, so a store without pipelines polls unless it has an address. */
 function listenConfig(
-  { listenConnectionString, pollMs, pipeline }: PostgresStoreOptions,
+  { listenConnectionString, pollMs, pipeline, ssl }: PostgresStoreOptions,
   address: PoolConfig,
 ): PoolConfig | undefined {
-  if (listenConnectionString !== undefined) return { ...address, connectionString: listenConnectionString };
+  if (listenConnectionString !== undefined) {
+    const connectionString = ssl === undefined ? listenConnectionString : withoutSsl(listenConnectionString);
+    return { ...address, connectionString };
+  }
   return pollMs === undefined && pipeline !== false ? address : undefined;
 }
+
+/** What an address says about SSL would replace the option, as `?sslmode=require` of a provider replaces a `ca`. */
+function withoutSsl(address: string): string {
+  const url = new URL(address);
+  for (const name of SSL_PARAMETERS) url.searchParams.delete(name);
+  return url.href;
+}
+
+const SSL_PARAMETERS = [
+  "ssl",
+  "sslmode",
+  "sslcert",
+  "sslkey",
+  "sslrootcert",
+  "sslnegotiation",
+  "uselibpqcompat",
+] as const;
 
 function wrong(name: string, value: unknown, expected: string): AgentError {
   const got = name.toLowerCase().includes("connectionstring") ? withoutSecrets(value) : value;

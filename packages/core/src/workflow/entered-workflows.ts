@@ -28,17 +28,16 @@ export class EnteredWorkflows {
   readonly #run: RunSpec;
   readonly #around: Surroundings;
   readonly #entered = new Map<Path, Entered>();
-  /** Those that were under way before this process took the run. */
-  readonly #begun = new Set<Path>();
+  /** Those that were under way before this process took the run, and when their first step began. */
+  readonly #begun = new Map<Path, number>();
 
   constructor(run: RunSpec, around: Surroundings) {
     this.#run = run;
     this.#around = around;
-    for (const { path } of around.journal.values())
+    for (const { path, startedAt } of around.journal.values())
       for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
         const outer = path.slice(0, end);
-        if (this.#begun.has(outer)) break;
-        this.#begun.add(outer);
+        this.#begun.set(outer, Math.min(startedAt, this.#begun.get(outer) ?? startedAt));
       }
   }
 
@@ -66,16 +65,10 @@ export class EnteredWorkflows {
       attempt: 1,
       input,
       output,
-      startedAt: this.#startOf(entered),
+      // If another process or an earlier execution entered it, its first step knows better.
+      startedAt: Math.min(entered.startedAt, this.#begun.get(path) ?? entered.startedAt),
       endedAt,
     };
-  }
-
-  /** If another process or an earlier execution entered it, its first step knows better. */
-  #startOf({ path, startedAt }: Entered): number {
-    if (!this.hasBegun(path)) return startedAt;
-    const inside = this.#around.journal.all().filter((record) => record.path.startsWith(`${path}/`));
-    return inside.reduce((first, record) => Math.min(first, record.startedAt), startedAt);
   }
 
   /** Those in which steps failed, innermost first. They end with the run: several of their steps may fail. */

@@ -1,6 +1,7 @@
 import { AgentError, errorMessage, showValue } from "../errors.ts";
 import { isPromise } from "../is-promise.ts";
 import type { ForeachPlan, Work } from "./driver.ts";
+import type { Path } from "./path.ts";
 import type { StepContext } from "./step.ts";
 
 export type ChoiceWork = Exclude<Work, { kind: "step" }>;
@@ -8,6 +9,8 @@ export type ChoiceWork = Exclude<Work, { kind: "step" }>;
 interface ChoiceLimits {
   now: number;
   items: number;
+  /** Whether a nested workflow was entered before. */
+  hasBegun(path: Path): boolean;
 }
 
 /**
@@ -18,8 +21,12 @@ export function choose(work: ChoiceWork, context: () => StepContext, limits: Cho
   switch (work.kind) {
     case "enter": {
       const { scope } = work.node;
-      if (!scope.validateInputs) return work.input.data;
-      return scope.schemas.check(scope.inputSchema, work.input.data, `input data of workflow "${scope.id}"`);
+      const { data } = work.input;
+      if (!scope.validateInputs) return data;
+      const checked = () =>
+        scope.schemas.check(scope.inputSchema, data, `input data of workflow "${scope.id}"`);
+      // A time travel began inside it and skipped what is before it: no one knows its input.
+      return data === undefined && limits.hasBegun(work.path) ? orNothing(checked) : checked();
     }
     case "map":
       return work.node.map(context());
@@ -36,6 +43,15 @@ export function choose(work: ChoiceWork, context: () => StepContext, limits: Cho
       return chooseMembers(work.node, context());
     case "foreach":
       return planItems(work, context, limits.items);
+  }
+}
+
+function orNothing(check: () => unknown): unknown {
+  try {
+    const checked = check();
+    return isPromise(checked) ? Promise.resolve(checked).catch(() => undefined) : checked;
+  } catch {
+    return undefined;
   }
 }
 

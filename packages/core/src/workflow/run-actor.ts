@@ -323,7 +323,11 @@ export class RunActor {
     if (work.kind === "map" || (work.kind === "enter" && !this.#entered.hasBegun(work.path)))
       this.#announce(...events.stepStart(this.run.runId, this.callId(work.path), work, startedAt, undefined));
     try {
-      const answer = choose(work, context, { now: system.now(), items: limits.items });
+      const answer = choose(work, context, {
+        now: system.now(),
+        items: limits.items,
+        hasBegun: (path) => this.#entered.hasBegun(path),
+      });
       if (!isPromise(answer)) return this.#chosen(work, answer, startedAt);
       void Promise.resolve(answer).then(
         (late) => this.#choseLate(() => this.#chosen(work, late, startedAt)),

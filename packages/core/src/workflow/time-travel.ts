@@ -109,10 +109,11 @@ class Planner {
           "invalid-argument",
           `Step "${nameOf(this.#options.step)}" is inside a ${node.kind}. Travel to "${id}", which executes all of it again.`,
         );
-      return (
-        this.#travel(member.scope.graph, `${path}/`, rest, this.#options.nestedStepsContext?.[id]) &&
-        index === 0
-      );
+      const nested = this.#options.nestedStepsContext?.[id];
+      const isFirst = this.#travel(member.scope.graph, `${path}/`, rest, nested);
+      // The input of its first step is its own.
+      if (isFirst && this.#skips) this.#begin(path, this.#options.inputData);
+      return isFirst && index === 0;
     }
     const target = node.kind === "loop" ? item(path, 1) : node.kind === "foreach" ? choice(prefix, id) : path;
     this.#aim(target);
@@ -122,21 +123,29 @@ class Planner {
   /** The step to begin with. */
   #aim(path: Path): void {
     const { inputData, resumeData } = this.#options;
+    if (resumeData === undefined) {
+      if (inputData !== undefined) this.#begin(path, inputData);
+      return;
+    }
     const before = this.#stored.get(path);
-    if (inputData === undefined && resumeData === undefined) return;
     this.#records.push({
       path,
       number: ++this.#number,
-      status: resumeData === undefined ? "ready" : "resumed",
+      status: "resumed",
       attempt: 1,
       ...(inputData !== undefined && { input: { data: inputData as unknown } }),
-      ...(resumeData !== undefined && {
-        resume: { payload: resumeData },
-        ...(before?.suspend && { suspend: before.suspend }),
-        resumedAt: this.#now,
-      }),
+      resume: { payload: resumeData },
+      ...(before?.suspend && { suspend: before.suspend }),
+      resumedAt: this.#now,
       startedAt: this.#now,
     });
+  }
+
+  /** A step or a workflow that begins with this input. */
+  #begin(path: Path, inputData: unknown): void {
+    const number = ++this.#number;
+    const startedAt = this.#now;
+    this.#records.push({ path, number, status: "ready", attempt: 1, input: { data: inputData }, startedAt });
   }
 
   /** A step before the target: its result is kept or given. */

@@ -558,6 +558,45 @@ describe.each(["in memory", "in a store"])("a workflow %s", (where) => {
     });
   });
 
+  it("begins inside a nested workflow of a run that was never started, given an input", async () => {
+    const n = z.object({ n: z.number() });
+    const add = (id: string) =>
+      createStep({
+        id,
+        inputSchema: n,
+        outputSchema: n,
+        execute: async ({ inputData, getInitData }) => ({
+          n: inputData.n + (getInitData<{ n: number }>()?.n ?? 100),
+        }),
+      });
+    const inner = createWorkflow({ id: "inner", inputSchema: n, outputSchema: n })
+      .then(add("a"))
+      .then(add("b"))
+      .commit();
+    const workflow = createWorkflow({ id: "w", inputSchema: n, outputSchema: n })
+      .then(add("first"))
+      .then(inner)
+      .then(
+        createStep({
+          id: "last",
+          inputSchema: n,
+          outputSchema: n,
+          execute: async ({ inputData }) => inputData,
+        }),
+      )
+      .commit();
+    const { system } = await start(workflow, { n: 1 });
+    const travel = async (step: string) =>
+      system.until((await workflow.createRun()).timeTravel({ step, inputData: { n: 1 } }));
+    expect(await travel("inner.a")).toMatchObject({
+      status: "success",
+      result: { n: 3 },
+      steps: { first: { status: "skipped" }, inner: { payload: { n: 1 } } },
+    });
+    // What the workflow got is not known.
+    expect(await travel("inner.b")).toMatchObject({ status: "success", result: { n: 101 } });
+  });
+
   it("remembers that a step ended the workflow while another one runs", async () => {
     const gate = Promise.withResolvers<void>();
     const executed: string[] = [];

@@ -62,6 +62,17 @@ describe.skipIf(chromium === undefined)("Workflows in the studio", { tags: ["lon
     });
   });
 
+  it("lists the runs of schedules and of your code beside your own", async () => {
+    const fired = await fetch(`${shop.url}/api/schedules/wf_order/run`, { method: "POST" });
+    const { runId } = (await fired.json()) as { runId: string };
+    const page = await context.newPage();
+    await page.goto(`${shop.url}/workflows`);
+    await page.getByRole("link", { name: /waiting for you/ }).click();
+    await page.getByText(runId).waitFor();
+    await page.getByLabel("Owner of the runs").selectOption("own");
+    await expect.poll(() => page.getByText(runId).count()).toBe(0);
+  });
+
   it("refuses an input that does not fit, at its field, and starts nothing", async () => {
     const page = await context.newPage();
     await page.goto(`${shop.url}/workflows/order`);

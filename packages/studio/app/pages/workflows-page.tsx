@@ -17,12 +17,10 @@ interface Counts {
 
 /** Every workflow of the server, with how many runs are under way. */
 export function WorkflowsPage(): ReactNode {
-  const { client, resourceId } = useStudio();
+  const { client } = useStudio();
   const [search, setSearch] = useState("");
   const workflows = useLoad("workflows", (signal) => client.call("listWorkflows", { signal }));
-  const counts = useLoad(`run counts ${resourceId}`, (signal) =>
-    client.call("listWorkflowRunCounts", { query: { resourceId }, signal }),
-  );
+  const counts = useLoad("run counts", (signal) => client.call("listWorkflowRunCounts", { signal }));
   const { reload } = counts;
   useEffect(() => {
     const timer = setInterval(reload, REFRESH_MS);
@@ -38,9 +36,7 @@ export function WorkflowsPage(): ReactNode {
       <div className="page-head">
         <div>
           <h1>Workflows</h1>
-          <p>
-            Steps that survive restarts, with the number of runs of <code>{resourceId}</code>
-          </p>
+          <p>Steps that survive restarts, with the number of active runs</p>
         </div>
       </div>
       {workflows.error && <Failure error={workflows.error} onRetry={workflows.reload} />}

@@ -17,21 +17,23 @@ const REFRESH_MS = 2000;
 /** States that a list of runs is asked for. */
 const FILTERS = WORKFLOW_RUN_STATUSES.filter((status) => status !== "skipped" && status !== "bailed");
 
-/** The runs of a workflow, newest first, by status and date. */
+/** The runs of a workflow, newest first, by status, owner and date. */
 export function RunList({ workflowId }: { workflowId: string }): ReactNode {
-  const { client, resourceId } = useStudio();
+  const { client, resourceId, token } = useStudio();
   const { query, go } = useRouter();
   const status = FILTERS.find((each) => each === query.get("status"));
+  const [isOwn, setOwn] = useState(false);
   const [from, setFrom] = useState("");
   const [to, setTo] = useState("");
   const [page, setPage] = useState(0);
-  const runs = useLoad(`runs ${resourceId} ${workflowId} ${status} ${from} ${to} ${page}`, (signal) =>
+  const owner = isOwn ? resourceId : undefined;
+  const runs = useLoad(`runs ${owner} ${workflowId} ${status} ${from} ${to} ${page}`, (signal) =>
     client.call("listWorkflowRuns", {
       params: { workflowId },
       query: {
-        resourceId,
         page,
         perPage: PAGE_SIZE,
+        ...(owner !== undefined && { resourceId: owner }),
         ...(status && { status }),
         ...(from && { fromDate: startOf(from) }),
         ...(to && { toDate: startOf(to, 1) }),
@@ -46,7 +48,7 @@ export function RunList({ workflowId }: { workflowId: string }): ReactNode {
     const timer = setInterval(reload, REFRESH_MS);
     return () => clearInterval(timer);
   }, [isLive, reload]);
-  const isFiltered = status !== undefined || from !== "" || to !== "";
+  const isFiltered = isOwn || status !== undefined || from !== "" || to !== "";
   const filter = (next: WorkflowRunStatus | ""): void => {
     setPage(0);
     go(workflowPath(workflowId, { ...(next && { status: next }) }), { replace: true });
@@ -70,6 +72,17 @@ export function RunList({ workflowId }: { workflowId: string }): ReactNode {
             </option>
           ))}
         </select>
+        {token === undefined && (
+          <select
+            className="input fit"
+            aria-label="Owner of the runs"
+            value={isOwn ? "own" : ""}
+            onChange={(event) => (setPage(0), setOwn(event.target.value === "own"))}
+          >
+            <option value="">of anyone</option>
+            <option value="own">of {resourceId}</option>
+          </select>
+        )}
         <div className="row">
           <DateFilter label="From" value={from} onChange={(next) => (setPage(0), setFrom(next))} />
           <DateFilter label="To" value={to} onChange={(next) => (setPage(0), setTo(next))} />
@@ -141,7 +154,7 @@ function RunItem({
   workflowId: string;
   onDeleted(): void;
 }): ReactNode {
-  const { client } = useStudio();
+  const { client, resourceId } = useStudio();
   return (
     <li className="thread-item">
       <Link className="thread-link" href={runPath(workflowId, run.runId)}>
@@ -149,6 +162,7 @@ function RunItem({
           <WorkflowRunBadge status={run.status} />
           <span className="muted small">
             <Time at={run.createdAt} ago />
+            {run.resourceId !== undefined && run.resourceId !== resourceId && ` · ${run.resourceId}`}
           </span>
         </span>
         <span className="truncate mono muted thread-id">{run.runId}</span>

@@ -92,6 +92,11 @@ describe("selvedge workflow", () => {
       expect(again).toEqual({ code: 1, output: 'selvedge: No step of run "r-1" waits: it is success.\n' });
       const { output } = await workflow("runs", "refund", "--json");
       expect(JSON.parse(output)).toMatchObject({ runId: "r-1", status: "success" });
+      expect((await workflow("runs")).output).toMatch(/^refund {2}r-1 {2}success {4}\S+\n$/);
+      expect(await workflow("cancel", "refund", "r-1")).toEqual({
+        code: 1,
+        output: "Run r-1 has already ended: success.\n",
+      });
     },
   );
 
@@ -125,6 +130,7 @@ describe("selvedge workflow", () => {
   it("says what is wrong with its arguments", { tags: ["long"] }, async () => {
     const cases: [string[], RegExp][] = [
       [["fly"], /There is no action "fly"\. Use list, run, runs, resume, cancel\./],
+      [["runs", "refund", "r-1"], /Write: selvedge workflow runs \[workflow\]/],
       [["run"], /Write: selvedge workflow run <workflow>/],
       [["resume", "refund"], /Write: selvedge workflow resume <workflow> <run>/],
       [["run", "refund", "--input", "{order: 1}"], /--input must be JSON/],

@@ -40,6 +40,8 @@ export function handleServerRequests(client: Client, connection: ServerConnectio
   const { handlers, definition } = connection;
   client.setRequestHandler("elicitation/create", async ({ params }: ElicitRequest) => {
     if (!handlers.elicitation) {
+      // In this generation the client carries on the call: an error would end it, and the server would never hear of it.
+      if (client.getProtocolEra() === "modern") return { action: "cancel" } satisfies ElicitResult;
       throw new ProtocolError(
         ProtocolErrorCode.InvalidRequest,
         `This client does not handle elicitation requests from "${connection.name}" here.`,

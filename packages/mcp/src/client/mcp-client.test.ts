@@ -5,8 +5,10 @@ import { fileURLToPath } from "node:url";
 import { Agent } from "@selvedge/core/agent";
 import { silentLogger } from "@selvedge/core";
 import { createTool } from "@selvedge/core/tools";
+import { createStep, createWorkflow } from "@selvedge/core/workflows";
 import { scriptedModel } from "@selvedge/testing";
 import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { isAlive } from "../__fixtures__/is-alive.ts";
 import { host, hostHttp, hostSse } from "../__fixtures__/host.ts";
 import {
@@ -230,6 +232,27 @@ describe.each(bothGenerations)("MCPClient with a server of %s", (protocolVersion
       action: message === "Who?" ? "decline" : "cancel",
     }));
     expect(textOf(await tools["a_tool"]!.execute({}))).toBe('{"action":"decline"}');
+  });
+
+  it("receives where a workflow waits, if no handler answers its question", async () => {
+    const any = { inputSchema: z.any(), outputSchema: z.any() };
+    const gate = createStep({
+      id: "gate",
+      ...any,
+      resumeSchema: z.object({ ok: z.boolean() }),
+      execute: async ({ resumeData, suspend }) => resumeData ?? suspend({ question: "Open?" }),
+    });
+    const door = createWorkflow({ id: "door", description: "Opens a door.", ...any })
+      .then(gate)
+      .commit();
+    const { url } = await hosted({ tools: {}, workflows: { door } });
+    const tools = await clientOf({ a: { url, protocolVersion } }).getTools();
+    const result = textOf(await tools["a_run_door"]!.execute({}));
+    expect(JSON.parse(result)).toMatchObject({
+      status: "suspended",
+      suspended: [["gate"]],
+      runId: expect.any(String),
+    });
   });
 
   it("hears of changed resources it subscribed to, and of no others", async () => {

@@ -7,6 +7,7 @@ import {
   type Tool,
   type ToolExecutionOptions,
 } from "@selvedge/core/tools";
+import { ProtocolError } from "@modelcontextprotocol/server";
 import { requireDescription } from "./require-description.ts";
 import type { WorkflowLike } from "./server-config.ts";
 
@@ -98,15 +99,21 @@ async function askPerson(
   workflow: WorkflowWithSteps,
   step: string[],
   { steps }: RunResult,
-  { elicitation, extra }: ToolExecutionOptions,
+  { abortSignal, elicitation, extra }: ToolExecutionOptions,
 ): Promise<{ content: unknown } | undefined> {
   const { clientCapabilities } = (extra ?? {}) as { clientCapabilities?: Record<string, unknown> };
   const requestedSchema = formOf(workflow.stepAt?.(step)?.resumeSchema);
   if (clientCapabilities?.["elicitation"] === undefined || !requestedSchema) return undefined;
   const name = step.join(".");
   const message = `${key}, ${name}: ${questionOf(steps?.[name]?.suspendPayload)}`;
-  const { action, content } = await elicitation.sendRequest({ message, requestedSchema });
-  return action === "accept" ? { content: content as unknown } : undefined;
+  try {
+    const { action, content } = await elicitation.sendRequest({ message, requestedSchema });
+    return action === "accept" ? { content: content as unknown } : undefined;
+  } catch (error) {
+    // A client may announce that it can ask, and have no one to ask. The run waits for another answer.
+    if (abortSignal.aborted || !ProtocolError.isInstance(error)) throw error;
+    return undefined;
+  }
 }
 
 const PLAIN: ReadonlySet<unknown> = new Set(["string", "number", "integer", "boolean"]);

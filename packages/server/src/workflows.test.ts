@@ -136,6 +136,22 @@ describe("a workflow over HTTP", () => {
     expect(ids(await collect(all))).toEqual([...ids(first), ...ids(second)]);
   });
 
+  test("numbers the events for readers that do not ask for an event stream, too", async () => {
+    const app = world();
+    const response = await app.call("streamWorkflowRun", {
+      params,
+      body: { inputData },
+      headers: { accept: "*/*" },
+    });
+    const blocks = (await response.text()).split("\n\n").slice(2, -1);
+    const data = blocks.filter((block) => block.startsWith("data: "));
+    expect(data.map((block) => (JSON.parse(block.slice("data: ".length)) as { seq: number }).seq)).toEqual([
+      1, 2, 3, 4, 5, 6, 7,
+    ]);
+    // Each number is behind its event: a reader of event streams reconnects after the last one that it received in full.
+    expect(blocks).toEqual(data.flatMap((block, index) => [block, `id: ${index + 1}`]));
+  });
+
   test("stays on a stream through a suspension, if it is asked to", async () => {
     const app = world();
     const response = await app.call("streamWorkflowRun", {

@@ -3,7 +3,7 @@ import type { NumberedWorkflowChunk } from "@selvedge/protocol";
 import type { Call } from "../handler.ts";
 import { safeWorkflowChunk } from "../safe-workflow.ts";
 import type { ServedRun } from "../served-workflow.ts";
-import { endFrame, opening, startHeader, wantsNumbers } from "../sse/frames.ts";
+import { endFrame, numbered, opening, startHeader, wantsNumbers } from "../sse/frames.ts";
 import { wireValue } from "../wire-value.ts";
 import { type ReaderOptions, WorkflowReader } from "../workflow-reader.ts";
 
@@ -15,14 +15,14 @@ export function workflowStream(
 ): Response {
   const { app, caller, request, params } = call;
   const show = caller.has("inspect") ? (chunk: NumberedWorkflowChunk) => chunk : safeWorkflowChunk;
-  const numbered = wantsNumbers(request);
+  const inOne = wantsNumbers(request);
   const reader = new WorkflowReader(app.workflow(params.workflowId), run, options);
   const source = {
     next: async () => {
       const chunk = await reader.next();
       if (!chunk) return undefined;
       const data = `data: ${JSON.stringify(show(chunk), wireValue)}\n\n`;
-      return numbered ? `id: ${chunk.seq}\n${data}` : data;
+      return numbered(data, chunk.seq, inOne);
     },
     leave: () => reader.leave(),
     farewell: (error: unknown) => endFrame(error, reader.after),

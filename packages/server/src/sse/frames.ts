@@ -15,12 +15,12 @@ export class FrameCache {
   readonly #frames = new WeakMap<object, string>();
   readonly #pieces = new WeakMap<object, { available: number; count: number; bytes: Uint8Array }>();
 
-  readonly #numbered: boolean;
+  readonly #inOne: boolean;
 
-  /** `show` reduces a chunk to what these readers may see. Without `numbered`, the number is only in the chunk. */
-  constructor(show: (chunk: AgentChunk) => AgentChunk, numbered = true) {
+  /** `show` reduces a chunk to what these readers may see. `inOne`: see `numbered()`. */
+  constructor(show: (chunk: AgentChunk) => AgentChunk, inOne = true) {
     this.#show = show;
-    this.#numbered = numbered;
+    this.#inOne = inOne;
   }
 
   /** Chunks from `first` on, joined to about `size` characters. Readers at the same position share the result. */
@@ -42,7 +42,7 @@ export class FrameCache {
     let frame = this.#frames.get(chunk);
     if (frame === undefined) {
       const data = dataFrame(this.#show(chunk));
-      frame = chunk.seq === undefined || !this.#numbered ? data : `id: ${chunk.seq}\n${data}`;
+      frame = chunk.seq === undefined ? data : numbered(data, chunk.seq, this.#inOne);
       this.#frames.set(chunk, frame);
     }
     return frame;
@@ -52,6 +52,14 @@ export class FrameCache {
 /** A frame without a number. */
 export function dataFrame(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`;
+}
+
+/**
+ * A frame with its number. If it is not in the same frame, it is in the next, which has no data: a reader that breaks off
+ * between the two receives the event again.
+ */
+export function numbered(data: string, seq: number, inOne: boolean): string {
+  return inOne ? `id: ${seq}\n${data}` : `${data}id: ${seq}\n\n`;
 }
 
 /**
@@ -89,8 +97,8 @@ export function endFrame(error: unknown, after: number | undefined): string {
 }
 
 /**
- * Whether a reader understands frames with numbers. The readers of some clients skip a frame that has more than its
- * data; they send POST requests that do not ask for an event stream.
+ * Whether a reader understands frames that have a number beside their data. The readers of some clients skip such a
+ * frame; they send POST requests that do not ask for an event stream.
  */
 export function wantsNumbers({ method, headers }: Request): boolean {
   return method === "GET" || /\btext\/event-stream\b/.test(headers.get("accept") ?? "");

@@ -155,7 +155,7 @@ ${MODEL_HELP}`,
     ],
     help: `  selvedge workflow list
   selvedge workflow run <workflow> --input '{"order": 7}'
-  selvedge workflow runs <workflow>
+  selvedge workflow runs [workflow]
   selvedge workflow resume <workflow> <run> --data '{"approved": true}'
   selvedge workflow cancel <workflow> <run>
 

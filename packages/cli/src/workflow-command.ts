@@ -30,10 +30,10 @@ interface Command extends OpenWorkflows {
 type Action = (command: Command, ...args: string[]) => Promise<number>;
 
 /** The actions, with the names of their arguments. */
-const ACTIONS: Record<string, { args: readonly string[]; run: Action }> = {
+const ACTIONS: Record<string, { args: readonly string[]; optional?: number; run: Action }> = {
   list: { args: [], run: list },
   run: { args: ["workflow"], run: start },
-  runs: { args: ["workflow"], run: runs },
+  runs: { args: ["workflow"], optional: 1, run: runs },
   resume: { args: ["workflow", "run"], run: resume },
   cancel: { args: ["workflow", "run"], run: cancel },
 };
@@ -50,11 +50,11 @@ export async function runWorkflowCommand(args: readonly string[], flags: Workflo
       "invalid-argument",
       `There is no action "${oneLine(name)}". Use ${Object.keys(ACTIONS).join(", ")}.`,
     );
-  if (rest.length !== action.args.length)
-    throw new AgentError(
-      "invalid-argument",
-      `Write: selvedge workflow ${[name, ...action.args.map((arg) => `<${arg}>`)].join(" ")}`,
-    );
+  const required = action.args.length - (action.optional ?? 0);
+  if (rest.length < required || rest.length > action.args.length) {
+    const args = action.args.map((arg, index) => (index < required ? `<${arg}>` : `[${arg}]`));
+    throw new AgentError("invalid-argument", `Write: selvedge workflow ${[name, ...args].join(" ")}`);
+  }
   // Wrong JSON is reported before anything is loaded.
   parse("--input", flags.input);
   parse("--data", flags.data);
@@ -110,23 +110,37 @@ async function withExample({ where }: Command, workflow: ClientWorkflow, error: 
   );
 }
 
-async function runs({ client, flags, style }: Command, workflowId = ""): Promise<number> {
-  const { runs: found, total } = await client.getWorkflow(workflowId).runs({
+/** The latest runs of a workflow, or of all. */
+async function runs({ client, flags, style }: Command, workflowId?: string): Promise<number> {
+  const query = {
     perPage: wholeNumber("--limit", flags.limit, 1),
     ...(flags.status !== undefined && { status: toStatus(flags.status) }),
     ...(flags.resource !== undefined && { resourceId: flags.resource }),
-  });
-  for (const run of found) {
+  };
+  const names = workflowId === undefined ? Object.keys(await client.listWorkflows()) : [workflowId];
+  const pages = await Promise.all(
+    names.map(async (name) => {
+      const page = await client.getWorkflow(name).runs(query);
+      return { total: page.total, runs: page.runs.map((run) => ({ name, run })) };
+    }),
+  );
+  const total = pages.reduce((sum, page) => sum + page.total, 0);
+  const found = pages
+    .flatMap((page) => page.runs)
+    .sort((a, b) => b.run.createdAt.localeCompare(a.run.createdAt))
+    .slice(0, query.perPage);
+  for (const { name, run } of found) {
     if (flags.json) console.log(JSON.stringify(run));
     else {
       const status = paint(style, run.status)(run.status.padEnd(9));
-      console.log(`${oneLine(run.runId)}  ${status}  ${style.dim(run.createdAt)}`);
+      const parts = [oneLine(run.runId), status, style.dim(run.createdAt)];
+      console.log([...(workflowId === undefined ? [oneLine(name)] : []), ...parts].join("  "));
     }
   }
   if (!flags.json && total === 0)
     console.error(
       flags.status === undefined
-        ? `No runs yet. Start one with: selvedge workflow run ${shellWord(oneLine(workflowId))}`
+        ? `No runs yet. Start one with: selvedge workflow run ${workflowId === undefined ? "<workflow>" : shellWord(oneLine(workflowId))}`
         : `No run is ${flags.status}.`,
     );
   if (!flags.json && total > found.length)
@@ -148,7 +162,13 @@ async function resume(command: Command, workflowId = "", runId = ""): Promise<nu
 }
 
 async function cancel({ client }: Command, workflowId = "", runId = ""): Promise<number> {
-  const { message } = await client.getWorkflow(workflowId).getRun(runId).cancel();
+  const workflow = client.getWorkflow(workflowId);
+  const { status } = await workflow.runById(runId, { fields: ["result"] });
+  if (isOver(status)) {
+    console.error(`Run ${oneLine(runId)} has already ended: ${status}.`);
+    return status === "canceled" ? 0 : 1;
+  }
+  const { message } = await workflow.getRun(runId).cancel();
   console.log(printable(message));
   return 0;
 }
@@ -262,6 +282,10 @@ function toStatus(text: string): WorkflowRunStatus {
     "invalid-argument",
     `--status must be one of ${WORKFLOW_RUN_STATUSES.join(", ")}, got ${oneLine(text)}.`,
   );
+}
+
+function isOver(status: WorkflowRunStatus): boolean {
+  return ["success", "failed", "tripwire", "canceled", "bailed"].includes(status);
 }
 
 function paint(style: Style, status: WorkflowRunStatus): (text: string) => string {

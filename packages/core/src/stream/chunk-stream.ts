@@ -1,3 +1,6 @@
+/** Of a destination that several streams can be piped to: makes the sink for one of them. */
+export const SINK: unique symbol = Symbol.for("selvedge.stream.sink");
+
 /**
  * A real `ReadableStream`, so it can be piped, teed or passed to a `Response`. Its `for await` bypasses the stream
  * machinery for speed.
@@ -9,6 +12,15 @@ export class ChunkStream<Chunk> extends ReadableStream<Chunk> {
     const source = new ChunkSource(open);
     super(source, { highWaterMark: 0 });
     this.#source = source;
+  }
+
+  /** A pipe locks and closes its destination, unless that is for several streams. */
+  override pipeTo(
+    destination: WritableStream<Chunk>,
+    options?: Parameters<ReadableStream<Chunk>["pipeTo"]>[1],
+  ): Promise<void> {
+    const { [SINK]: sink } = destination as { [SINK]?(): WritableStream<Chunk> };
+    return super.pipeTo(sink?.call(destination) ?? destination, options);
   }
 
   override [Symbol.asyncIterator](): NodeJS.AsyncIterator<Chunk> {

@@ -41,12 +41,12 @@ export function getWorkflowSuspendedSteps(state: StateLike): WorkflowSuspendedSt
     .filter(([id]) => !ids.some((other) => other.startsWith(`${id}.`)))
     .map(([stepId, step]) => {
       const executionPath = state.suspendedPaths?.[stepId];
-      const found = findStep(state.serializedStepGraph ?? [], stepId.split("."));
+      const found = findStep(state.serializedStepGraph ?? [], stepId);
       return {
         stepId,
-        path: stepId.split("."),
+        path: found?.path ?? stepId.split("."),
         ...(executionPath && { executionPath }),
-        ...(found && { step: found }),
+        ...(found && { step: found.step }),
         payload: step.payload as unknown,
         suspendPayload: step.suspendPayload as unknown,
         ...suspendOutputOf(step),
@@ -99,10 +99,20 @@ function suspendOutputOf(step: WorkflowStepResult): { suspendOutput?: unknown } 
   return "output" in step && step.output !== undefined ? { suspendOutput: step.output as unknown } : {};
 }
 
-function findStep(graph: SerializedStepGraph, [id, ...rest]: string[]): SerializedStep | undefined {
+/** A step by its name: the ids that lead to it, joined by dots. An id may have dots, too. */
+function findStep(
+  graph: SerializedStepGraph,
+  name: string,
+): { step: SerializedStep; path: string[] } | undefined {
   const steps = graph.flatMap((entry) =>
     "steps" in entry ? entry.steps.map(({ step }) => step) : "step" in entry ? [entry.step] : [],
   );
-  const step = steps.find((one) => one.id === id);
-  return rest.length === 0 || !step ? step : findStep(step.serializedStepFlow ?? [], rest);
+  for (const step of steps) {
+    const { id, serializedStepFlow } = step;
+    if (id === name) return { step, path: [id] };
+    if (!serializedStepFlow || !name.startsWith(`${id}.`)) continue;
+    const inner = findStep(serializedStepFlow, name.slice(id.length + 1));
+    if (inner) return { step: inner.step, path: [id, ...inner.path] };
+  }
+  return undefined;
 }

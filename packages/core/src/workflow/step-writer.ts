@@ -1,5 +1,6 @@
 import type { WorkflowUsage } from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
+import { SINK } from "../stream/chunk-stream.ts";
 import type { StepWriter } from "./step.ts";
 
 type CustomChunk = Parameters<StepWriter["custom"]>[0];
@@ -15,8 +16,11 @@ export class RunStepWriter extends WritableStream<unknown> implements StepWriter
   readonly #target: WriterTarget;
 
   constructor(target: WriterTarget) {
-    super({ write: (chunk) => writeTo(target, chunk) });
+    const sink = { write: (chunk: unknown): void => writeTo(target, chunk) };
+    super(sink);
     this.#target = target;
+    // A step may pipe the streams of several agents.
+    Object.defineProperty(this, SINK, { value: () => new WritableStream(sink) });
   }
 
   async write(chunk: unknown): Promise<void> {

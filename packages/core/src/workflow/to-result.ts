@@ -1,3 +1,4 @@
+import { parsePath, type Path } from "./path.ts";
 import type { RunImage } from "./run-image.ts";
 import type { OutputOptions } from "./run-requests.ts";
 import { executionPath, resumeLabels, stepResults, suspendedSteps } from "./run-view.ts";
@@ -37,9 +38,14 @@ export function toResult(
       return {
         ...base,
         status: "suspended",
-        suspended: labels.map((label) => label.split(".")),
+        suspended: labels.map((label) => idsOf(waiting.find((one) => one.label === label)!.path)),
         suspendPayload: Object.fromEntries(payloads),
       };
     }
   }
+}
+
+/** What leads to a step, for `resume({ step })`. */
+function idsOf(path: Path): string[] {
+  return parsePath(path).map(({ id }) => id);
 }

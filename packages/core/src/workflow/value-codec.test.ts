@@ -15,7 +15,8 @@ describe("a value that is stored", () => {
     ["a map with keys of any kind", new Map<unknown, unknown>([[{ a: 1 }, new Set([1n])]])],
     ["a URL", new URL("https://example.com/a?b#c")],
     ["bytes", new Uint8Array([0, 255, 7])],
-    ["numbers that JSON does not have", [Number.NaN, Number.POSITIVE_INFINITY]],
+    ["a buffer", new Uint8Array([1, 2]).buffer],
+    ["numbers that JSON does not have", [Number.NaN, Number.POSITIVE_INFINITY, -0]],
     ["an object that looks like a stored one", { $: "date", value: 5 }],
     ["a key that is the name of a prototype", JSON.parse('{"__proto__":{"a":1},"b":{"$":"x"}}')],
   ])("comes back: %s", (_, value) => {
@@ -26,7 +27,6 @@ describe("a value that is stored", () => {
     const data = fc.anything({ withDate: true, withMap: true, withSet: true, withBigInt: true });
     fc.assert(
       fc.property(data, (value) => {
-        // JSON knows one zero.
         const json = JSON.stringify(encodeValue(value, "output"));
         expect(JSON.stringify(encodeValue(roundTrip(value), "output"))).toBe(json);
       }),
@@ -41,6 +41,24 @@ describe("a value that is stored", () => {
     expect(AgentError.is(error, "conflict")).toBe(true);
     expect(error).toMatchObject({ message: "outer", details: { a: new Date(1) } });
     expect(error.cause).toMatchObject({ name: "TypeError", message: "inner", stack: cause.stack });
+  });
+
+  it("comes back as an error of the same class, if that is one of the language", () => {
+    const type = roundTrip(new RangeError("far", { cause: 1 }));
+    expect(type).toBeInstanceOf(RangeError);
+    expect(type).toMatchObject({ name: "RangeError", message: "far", cause: 1 });
+    const several = new AggregateError([new TypeError("a"), "b"], "both", { cause: 2 });
+    const back = roundTrip(several) as AggregateError;
+    expect(back).toBeInstanceOf(AggregateError);
+    expect(back).toMatchObject({ message: "both", cause: 2, stack: several.stack });
+    expect(back.errors[0]).toBeInstanceOf(TypeError);
+    expect(back.errors[1]).toBe("b");
+    class Refused extends Error {
+      override name = "Refused";
+    }
+    const own = roundTrip(new Refused("no"));
+    expect(own).toBeInstanceOf(Error);
+    expect(own).toMatchObject({ name: "Refused", message: "no" });
   });
 
   it("is not copied if it is plain", () => {

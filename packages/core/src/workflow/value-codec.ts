@@ -62,6 +62,7 @@ function encode(value: unknown, at: Position): JSONValue {
     case "boolean":
       return value;
     case "number":
+      if (Object.is(value, -0)) return tagged("number", "-0");
       return Number.isFinite(value) ? value : tagged("number", String(value));
     case "undefined":
       return { [TAG]: "undefined" };
@@ -95,7 +96,7 @@ function encodeOther(value: object, at: Position): JSONValue {
   if (value instanceof Set) return tagged("set", encodeList(Array.from(value as Set<unknown>), at));
   if (value instanceof URL) return tagged("url", value.href);
   if (value instanceof Uint8Array) return tagged("bytes", base64(value));
-  if (value instanceof ArrayBuffer) return tagged("bytes", base64(new Uint8Array(value)));
+  if (value instanceof ArrayBuffer) return tagged("buffer", base64(new Uint8Array(value)));
   if (value instanceof Error) return tagged("error", encodeError(value, at));
   throw refused(at.place, value);
 }
@@ -130,17 +131,18 @@ function encodeRecord(record: Record<string, unknown>, at: Position): JSONValue 
   return Object.hasOwn(result, TAG) ? tagged("object", Object.entries(result)) : result;
 }
 
-/** Errors keep what says what went wrong. Details that cannot be stored are left out. */
+/**
+ * Errors keep what says what went wrong. Details that cannot be stored are left out, and so is what else the app or a
+ * client put on them: that may be secret, such as the headers of a request.
+ */
 function encodeError(error: Error, at: Position): JSONValue {
   const { name, message, stack, cause } = error;
-  const { code, details } = error as Error & { code?: unknown; details?: unknown };
+  const { code, details, errors } = error as Error & { code?: unknown; details?: unknown; errors?: unknown };
   const parts: Record<string, JSONValue> = { name: String(name), message: String(message) };
   if (typeof stack === "string") parts["stack"] = stack;
   if (typeof code === "string" || typeof code === "number") parts["code"] = code;
-  for (const [key, part] of [
-    ["details", details],
-    ["cause", cause],
-  ] as const) {
+  const more = { details, cause, errors: error instanceof AggregateError ? errors : undefined };
+  for (const [key, part] of Object.entries(more)) {
     if (part === undefined) continue;
     try {
       parts[key] = encode(part, { place: at.place, parents: [...at.parents] });
@@ -171,6 +173,8 @@ function decodeTagged({ [TAG]: kind, value }: Tagged): unknown {
       return new URL(value as string);
     case "bytes":
       return Uint8Array.from(Buffer.from(value as string, "base64"));
+    case "buffer":
+      return Uint8Array.from(Buffer.from(value as string, "base64")).buffer;
     case "error":
       return decodeError(value as Record<string, unknown>);
     default: {
@@ -181,23 +185,35 @@ function decodeTagged({ [TAG]: kind, value }: Tagged): unknown {
   }
 }
 
-function decodeError({ name, message, stack, code, details, cause }: Record<string, unknown>): Error {
-  const options = cause === undefined ? undefined : { cause: decodeValue(cause) };
-  const error =
-    name === "AgentError"
-      ? new AgentError(code as never, String(message), {
-          ...options,
-          ...(details !== undefined && { details: decodeValue(details) as Record<string, unknown> }),
-        })
-      : new Error(String(message), options);
+function decodeError(parts: Record<string, unknown>): Error {
+  const { name, message, stack, code, details } = parts;
+  const error = emptyError(parts, String(message));
   if (name !== "AgentError") {
-    Object.defineProperty(error, "name", { value: name, configurable: true, writable: true });
+    if (error.name !== name)
+      Object.defineProperty(error, "name", { value: name, configurable: true, writable: true });
     if (code !== undefined) Object.assign(error, { code });
     if (details !== undefined) Object.assign(error, { details: decodeValue(details) });
   }
   if (typeof stack === "string") error.stack = stack;
   return error;
 }
+
+function emptyError(parts: Record<string, unknown>, message: string): Error {
+  const { name, code, details, cause, errors } = parts;
+  const options = cause === undefined ? undefined : { cause: decodeValue(cause) };
+  if (name === "AgentError")
+    return new AgentError(code as never, message, {
+      ...options,
+      ...(details !== undefined && { details: decodeValue(details) as Record<string, unknown> }),
+    });
+  if (Array.isArray(errors)) return new AggregateError(decodeValue(errors) as unknown[], message, options);
+  return new (BUILT_IN.get(name) ?? Error)(message, options);
+}
+
+/** Errors of the language are of their own class again. */
+const BUILT_IN: ReadonlyMap<unknown, new (message: string, options?: ErrorOptions) => Error> = new Map(
+  [EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError].map((type) => [type.name, type]),
+);
 
 /** Sets a key that may be `__proto__`. */
 function define(object: Record<string, unknown>, key: string, value: unknown): void {

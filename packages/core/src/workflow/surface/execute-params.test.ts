@@ -1,5 +1,8 @@
+import { silentLogger } from "@selvedge/core";
+import { Agent } from "@selvedge/core/agent";
 import { RequestContext } from "@selvedge/core/request-context";
 import type { ExecuteParams } from "@selvedge/core/workflows";
+import { scriptedModel } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
 import { any, asking, collect, flow, PLACES, rig, start, step } from "./__fixtures__/rig.ts";
 import { createWorkflow } from "@selvedge/core/workflows";
@@ -138,6 +141,32 @@ describe.each(PLACES)("what execute() receives, %s:", (place) => {
           : [],
     );
     expect(written).toEqual(["one", { n: 2 }, "three", "four"]);
+  });
+
+  it("writer: the streams of several agents are piped to it, together and one after the other", async () => {
+    const agent = new Agent({
+      id: "a",
+      name: "a",
+      instructions: "",
+      model: scriptedModel(() => "hi"),
+      logger: silentLogger,
+    });
+    const asks = step("a", async ({ writer }) => {
+      const both = await Promise.all([agent.stream("1"), agent.stream("2")]);
+      await Promise.all(both.map(({ fullStream }) => fullStream.pipeTo(writer)));
+      await (await agent.stream("3")).textStream.pipeTo(writer);
+      await writer.write("end");
+    });
+    const workflow = flow().then(asks).commit();
+    const { system } = rig(place, [workflow]);
+    const output = (await workflow.createRun()).stream({ inputData: 1 });
+    const chunks = await system.until(collect(output.fullStream));
+    expect(await output.result).toMatchObject({ status: "success" });
+    const written = chunks.flatMap((chunk) =>
+      chunk.type === "workflow-step-output" ? [chunk.payload.output as { type?: string } | string] : [],
+    );
+    expect(written.filter((one) => typeof one === "object" && one.type === "finish")).toHaveLength(2);
+    expect(written.slice(-2)).toEqual(["hi", "end"]);
   });
 
   it("setState: seen by the step at once, by others when it is done; refused if it is not an object", async () => {

@@ -1,5 +1,5 @@
 import { Agent } from "@selvedge/core/agent";
-import { createStep, createWorkflow } from "@selvedge/core/workflows";
+import { createStep, createWorkflow, createWorkflowStateReader } from "@selvedge/core/workflows";
 import { scriptedModel } from "@selvedge/testing";
 import { describe, expect, it } from "vitest";
 import { any, asking, flow, PLACES, start, step } from "./__fixtures__/rig.ts";
@@ -39,6 +39,28 @@ describe.each(PLACES)("the result of a run, %s:", (place) => {
       steps: { a: { status: "failed", error: { message: "not today" }, endedAt: time } },
     });
     expect(result.status === "failed" && result.error).toBeInstanceOf(Error);
+  });
+
+  it("suspended: a path has the ids of the steps, also if they contain dots", async () => {
+    const inner = createWorkflow({ id: "in.ner", ...any })
+      .then(asking("x.y"))
+      .commit();
+    const workflow = flow()
+      .parallel([asking("a.b"), inner])
+      .commit();
+    const { run, result, system } = await start(place, workflow);
+    const paths = [["a.b"], ["in.ner", "x.y"]];
+    expect(result).toMatchObject({ status: "suspended", suspended: paths });
+    const reader = createWorkflowStateReader((await workflow.getWorkflowRunById(run.runId))!);
+    expect(reader.getSuspendedSteps().map(({ path, step }) => [path, step?.id])).toEqual([
+      [["a.b"], "a.b"],
+      [["in.ner", "x.y"], "x.y"],
+    ]);
+    for (const step of paths.slice(0, 1)) await system.until(run.resume({ step, resumeData: "ok" }));
+    expect(await system.until(run.resume({ step: paths[1]!, resumeData: "ok" }))).toMatchObject({
+      status: "success",
+      result: { "a.b": "ok", "in.ner": "ok" },
+    });
   });
 
   it("suspended: paths that resume() takes, and payloads by step", async () => {
@@ -88,6 +110,7 @@ describe.each(PLACES)("the result of a run, %s:", (place) => {
     const gate = steps["inner.gate"] as { startedAt: number; resumedAt: number; suspendedAt: number };
     expect(gate.resumedAt - gate.startedAt).toBeGreaterThanOrEqual(5_000);
     expect(gate.suspendedAt).toBeLessThan(gate.startedAt + 5_000);
+    expect(gate.startedAt).toBeLessThanOrEqual(gate.suspendedAt);
     const outer = steps["inner"] as { startedAt: number; endedAt: number };
     expect(outer.startedAt).toBeLessThanOrEqual(gate.startedAt);
     expect(outer.endedAt).toBeGreaterThanOrEqual(gate.resumedAt);

@@ -1,5 +1,7 @@
 import { AgentError, errorMessage } from "@selvedge/core/errors";
 
+const POOLER =
+  "a pooler passes prepared statements to other connections. Pass prepare: false, and pipeline: false if it is in transaction mode";
 const CERTIFICATE =
   'the server\'s certificate is not trusted. Pass the one that signed it: ssl: { ca: readFileSync("ca.crt", "utf8") }';
 
@@ -28,6 +30,8 @@ const HINTS: Readonly<Record<string, string>> = {
   "42703": "a table has other columns than expected. Pass an empty schema as schemaName",
   "42809": "something else has the name of a table. Pass an empty schema as schemaName",
   "42P01": "a table is missing. Open the store with a user that may create it",
+  "26000": POOLER,
+  "42P05": POOLER,
   "53100": "the disk is full. Free some space on the server",
   "53200": "it is out of memory. Raise max_locks_per_transaction if it names locks",
   "53300": "it has too many connections. Lower max, raise max_connections, or use a pooler",
@@ -41,6 +45,7 @@ const HINTS: Readonly<Record<string, string>> = {
 
 /** Errors without a code that says enough, by a part of their message. */
 const HINTS_BY_MESSAGE: readonly (readonly [part: string, hint: string])[] = [
+  ["password must be a string", "it needs a password. Pass one in connectionString, or as password"],
   ["during recovery", HINTS["25006"]!],
   ["does not support SSL", "it does not support SSL. Turn SSL on in the server, or leave out ssl"],
   ["connection timeout", HINTS["ETIMEDOUT"]!],

@@ -84,7 +84,7 @@ export class Connections {
           allowExitOnIdle: true,
           ...pool,
           pipeline,
-          ...(pipeline && { onConnect: (client) => client.query(ONLY_READ) }),
+          ...(pipeline && { onConnect: (client) => this.#prepare(client) }),
         });
     // A connection that breaks while idle leaves the pool. Without a listener it would end the process.
     if (this.#pool.listenerCount("error") === 0) this.#pool.on("error", () => {});
@@ -143,6 +143,16 @@ export class Connections {
 
   async end(): Promise<void> {
     if (this.#settings.isOwnPool) await this.#pool.end();
+  }
+
+  /** Behind a pooler in transaction mode, the setting would be one of a connection that others use. */
+  async #prepare(client: pg.ClientBase): Promise<void> {
+    if (this.#settings.checksForPooler) {
+      const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+      const { processID = null } = client as { processID?: number | null };
+      if (processID !== null && rows[0]!.pid !== processID) throw isPooler();
+    }
+    await client.query(ONLY_READ);
   }
 
   async #transaction(client: pg.PoolClient, statements: readonly Statement[]): Promise<pg.QueryResult[]> {
@@ -289,6 +299,14 @@ function isFromServer(error: unknown): error is pg.DatabaseError {
 /** Not an error of a connection. */
 function isOurs(error: Error): boolean {
   return AgentError.is(error) || error instanceof TypeError || error instanceof RangeError;
+}
+
+function isPooler(): AgentError {
+  return new AgentError(
+    "invalid-argument",
+    "There is a pooler between this PostgresStore and PostgreSQL. If it is in transaction mode, pass pipeline: false, " +
+      "prepare: false, and listenConnectionString with the address of the server. If it is in session mode, pass pipeline: true.",
+  );
 }
 
 function poolEnded(cause: unknown): AgentError {

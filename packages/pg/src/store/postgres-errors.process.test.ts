@@ -89,7 +89,9 @@ describe.skipIf("missing" in found)("PostgresStore", () => {
     );
   });
 
-  it("connects with SSL, and says how to trust a certificate", async ({ skip }) => {
+  it("connects with SSL, and says how to trust a certificate and that there is no password", async ({
+    skip,
+  }) => {
     const folder = await mkdtemp(join(tmpdir(), "selvedge-ssl-"));
     await chmod(folder, 0o755);
     const [certificate, key] = [join(folder, "server.crt"), join(folder, "server.key")];
@@ -122,7 +124,7 @@ describe.skipIf("missing" in found)("PostgresStore", () => {
     if ("missing" in server) return skip(server.missing);
     const { connectionString: address } = server;
     const [{ file } = {}] = await server.query("SELECT current_setting('hba_file') AS file");
-    await writeFile(file as string, "hostssl all all 127.0.0.1/32 password");
+    await writeFile(file as string, "hostssl all all 127.0.0.1/32 scram-sha-256");
     await server.query("SELECT pg_reload_conf()");
     expect(await errorOf({ connectionString: address })).toMatch(
       /the user was refused\. Check the user, ssl/,
@@ -131,6 +133,10 @@ describe.skipIf("missing" in found)("PostgresStore", () => {
     expect(await errorOf({ connectionString: address, ssl: true })).toMatch(untrusted);
     expect(await errorOf({ connectionString: `${address}?sslmode=verify-full` })).toMatch(untrusted);
     const ssl = { ca: await readFile(certificate, "utf8") };
+    const withoutPassword = address.replace("postgres:postgres@", "postgres@");
+    expect(await errorOf({ connectionString: withoutPassword, ssl })).toMatch(
+      /it needs a password\. Pass one in connectionString, or as password/,
+    );
     for (const suffix of ["", "?sslmode=require", "?sslmode=disable"]) {
       const store = new PostgresStore({ connectionString: address + suffix, ssl });
       await store.init();

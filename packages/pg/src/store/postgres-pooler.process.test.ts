@@ -2,6 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { AgentError } from "@selvedge/core/errors";
 import { insert, MESSAGES, RESOURCES, update } from "@selvedge/core/storage";
 import { testStore } from "@selvedge/testing/suites";
+import pg from "pg";
 import { afterAll, describe, expect, it } from "vitest";
 import { type PostgresServer, startPostgres } from "../__fixtures__/embedded-server.ts";
 import { Pgbouncer, pgbouncerMissing } from "../__fixtures__/pgbouncer.ts";
@@ -44,6 +45,35 @@ describe.skipIf("missing" in server)("PostgreSQL behind PgBouncer in transaction
         close: () => storage.close(),
       };
     });
+  });
+
+  it("is refused without options for it, and leaves the connections of others as they were", async () => {
+    const alone = new PostgresStore({ connectionString: pooler!.connectionString, schemaName: "unprepared" });
+    await expect(alone.init()).rejects.toMatchObject({
+      code: "invalid-argument",
+      message: expect.stringMatching(
+        /pass pipeline: false, prepare: false, and listenConnectionString/,
+      ) as string,
+    });
+    await alone.close();
+    const other = new pg.Client({ connectionString: pooler!.connectionString });
+    await other.connect();
+    const { rows } = await other.query("SHOW default_transaction_read_only");
+    await other.end();
+    expect(rows).toEqual([{ default_transaction_read_only: "off" }]);
+  });
+
+  it("says which option is missing if the pooler mixes prepared statements", async () => {
+    const storage = open({ schemaName: "prepared", prepare: true, pollMs: 20 });
+    await storage.init();
+    const commits = Array.from({ length: 20 }, (_, id) =>
+      storage.commit([insert(RESOURCES, { id: `${id}` })]),
+    );
+    const failed = (await Promise.allSettled(commits)).find(({ status }) => status === "rejected");
+    expect(failed).toMatchObject({
+      reason: { message: expect.stringMatching(/Pass prepare: false/) as string },
+    });
+    await storage.close();
   });
 
   it("carries out each commit with an id once while the pooler is killed and comes back", async () => {

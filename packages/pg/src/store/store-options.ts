@@ -31,7 +31,10 @@ export interface PostgresStoreOptions {
    * does not wait: a server crash can lose the last commits. Default: the server's `synchronous_commit`.
    */
   durability?: PostgresDurability;
-  /** Sends a commit in one round trip. Default: true. Set it to false behind a pooler in transaction mode. */
+  /**
+   * Sends a commit in one round trip. Default: true, and an address at which there is a pooler is refused. Set it to false
+   * behind a pooler in transaction mode, and to true behind one in session mode.
+   */
   pipeline?: boolean;
   /** Uses prepared statements. Default: true. Set it to false behind a pooler that does not support them. */
   prepare?: boolean;
@@ -94,6 +97,8 @@ export interface StoreSettings {
   schema: string;
   durability: PostgresDurability | undefined;
   pipeline: boolean;
+  /** Whether to make sure that there is no pooler. */
+  checksForPooler: boolean;
   prepare: boolean;
   /** How to connect for LISTEN. Without it, the store polls. */
   listen: PoolConfig | undefined;
@@ -162,6 +167,7 @@ export function toSettings(options: PostgresStoreOptions): StoreSettings {
     schema: checkSchemaName(schemaName),
     durability,
     pipeline,
+    checksForPooler: options.pipeline === undefined,
     prepare: options.prepare ?? true,
     listen: listenConfig(options, pool?.options ?? address),
     pollMs: pollMs ?? POLL_MS,

@@ -234,6 +234,9 @@ export class MemoryRuns implements WorkflowEngine {
     run?.events.end();
     this.#runs.delete(runId);
     this.#over.delete(runId);
+    // There may be no caller that waits.
+    run?.rest.promise.catch(() => {});
+    run?.rest.reject(noRun(runId));
   }
 
   async recover(): Promise<void> {}

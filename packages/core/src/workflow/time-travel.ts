@@ -3,7 +3,7 @@ import { nameOf } from "./find-suspended.ts";
 import { type Graph, idsOf, type Node } from "./graph.ts";
 import type { StepRecord } from "./journal.ts";
 import { questioner } from "./open-questions.ts";
-import { choice, item, memberOf, type Path, segment } from "./path.ts";
+import { choice, item, memberOf, parsePath, type Path, segment } from "./path.ts";
 import { isEnd, type RunImage } from "./run-image.ts";
 import type { GivenStepResult, TimeTravelOptions } from "./run-requests.ts";
 import type { Definition } from "./workflow-engine.ts";
@@ -162,7 +162,7 @@ class Planner {
         if (this.#skips) return this.#skip(path);
         // It is not slept again.
         if (this.#stored.get(path)?.status === "success") return this.#keepTree(path);
-        throw missing(node.id);
+        throw missing(prefix, node.id);
       }
       case "parallel":
         for (const { id } of node.members) this.#keepMember(id, prefix, context);
@@ -172,7 +172,7 @@ class Planner {
         const chosen = this.#stored.get(path)?.output?.data as string[] | undefined;
         const given = node.members.map(({ id }) => id).filter((id) => context && Object.hasOwn(context, id));
         if (!chosen && given.length === 0 && this.#skips) return this.#give(path, { output: [] });
-        if (!chosen && given.length === 0) throw missing(idsOf(node).join(", "));
+        if (!chosen && given.length === 0) throw missing(prefix, idsOf(node).join(", "));
         if (given.length > 0) this.#give(path, { output: given });
         else this.#keepTree(path);
         for (const id of given.length > 0 ? given : chosen!) this.#keepMember(id, prefix, context);
@@ -191,7 +191,7 @@ class Planner {
     const given = context && Object.hasOwn(context, id) ? context[id] : undefined;
     if (given) return this.#give(path, given);
     if (this.#skips) return this.#skip(path);
-    if (this.#stored.get(path)?.status !== "success") throw missing(id);
+    if (this.#stored.get(path)?.status !== "success") throw missing(prefix, id);
     this.#keepTree(path);
   }
 
@@ -222,7 +222,7 @@ class Planner {
     const own = [...this.#stored.values()].filter(
       ({ path }) => path.startsWith(`${base}[`) || path.startsWith(choice(prefix, id)),
     );
-    if (own.length === 0 || own.some(({ status }) => status !== "success")) throw missing(id);
+    if (own.length === 0 || own.some(({ status }) => status !== "success")) throw missing(prefix, id);
     for (const { path } of own) this.#keep.add(path);
   }
 
@@ -310,10 +310,13 @@ function outputOf(given: GivenStepResult): unknown {
   return "output" in given ? given.output : undefined;
 }
 
-function missing(id: string): AgentError {
+function missing(prefix: string, id: string): AgentError {
+  const around = parsePath(prefix.slice(0, -1)).map((part) => part.id);
+  const result = `{ "${id}": { output } }`;
+  const how = prefix === "" ? `context: ${result}` : `nestedStepsContext: { "${around.at(-1)}": ${result} }`;
   return new AgentError(
     "conflict",
-    `Step "${id}" comes before the step to travel to and has no result. Pass one in context: { "${id}": { output } }.`,
+    `Step "${prefix === "" ? id : [...around, id].join(".")}" comes before the step to travel to and has no result. Pass one in ${how}.`,
   );
 }
 

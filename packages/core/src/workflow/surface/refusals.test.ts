@@ -228,6 +228,36 @@ describe.each(PLACES)("a request that is refused leaves the run as it was, %s:",
     await system.advance(10);
   });
 
+  it("time travel past a nested step without a result: it says where to pass one", async () => {
+    const inner = createWorkflow({ id: "inner", ...any })
+      .then(asking("x"))
+      .then(step("y"))
+      .commit();
+    const given = await start(place, flow().then(inner).commit());
+    await refused(given, () => given.run.timeTravel({ step: "inner.y" }), {
+      code: "conflict",
+      message: text(
+        'Step "inner.x" comes before the step to travel to and has no result. Pass one in nestedStepsContext: { "inner": { "x": { output } } }.',
+      ),
+    });
+    const context = { nestedStepsContext: { inner: { x: { output: "given" } } } };
+    expect(await given.system.until(given.run.timeTravel({ step: "inner.y", ...context }))).toMatchObject({
+      status: "success",
+      result: "given",
+    });
+  });
+
+  it("waiting for a run that is deleted meanwhile", async () => {
+    const workflow = flow().sleep(60_000).commit();
+    const { system } = rig(place, [workflow]);
+    const run = await workflow.createRun();
+    const result = run.start({ inputData: 1 });
+    const refusal = expect(result).rejects.toMatchObject({ code: "not-found", message: text(run.runId) });
+    await system.advance(10);
+    await workflow.deleteWorkflowRunById(run.runId);
+    await refusal;
+  });
+
   it("time travel with a context that is not one", async () => {
     const given = await start(place, flow().then(step("a")).then(step("b")).commit());
     for (const context of [5, { a: 5 }, { a: null }, []])

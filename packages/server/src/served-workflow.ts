@@ -60,22 +60,22 @@ export class ServedWorkflow {
   async list(
     options: ListRunsOptions,
   ): Promise<{ runs: Pick<WorkflowState, keyof RunFacts>[]; total: number }> {
-    const { runs, total } = await this.definition.listWorkflowRuns(options);
-    const facts = runs.map(({ runId, workflowName, resourceId, createdAt, updatedAt, snapshot }) => ({
+    const { heads, total } = await this.definition.listRunHeads(options);
+    const runs = heads.map(({ runId, workflowId, resourceId, status, createdAt, updatedAt }) => ({
       runId,
-      workflowName,
+      workflowName: workflowId,
       ...(resourceId !== undefined && { resourceId }),
-      status: snapshot.status,
-      createdAt,
-      updatedAt,
+      status,
+      createdAt: new Date(createdAt),
+      updatedAt: new Date(updatedAt),
     }));
-    return { runs: facts, total };
+    return { runs, total };
   }
 
   async count(status: "running" | "suspended", resourceId: string | undefined): Promise<number> {
     if (!this.definition.committed) return 0;
     const options = { status, perPage: 1, ...(resourceId !== undefined && { resourceId }) };
-    return (await this.definition.listWorkflowRuns(options)).total;
+    return (await this.definition.listRunHeads(options)).total;
   }
 
   async run(options: { runId: string; resourceId?: string; disableScorers?: boolean }): Promise<ServedRun> {

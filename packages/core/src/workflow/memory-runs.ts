@@ -20,6 +20,7 @@ import type {
   Definition,
   NewRun,
   RunAddress,
+  RunHead,
   RunQuery,
   WorkflowEngine,
 } from "./workflow-engine.ts";
@@ -225,6 +226,11 @@ export class MemoryRuns implements WorkflowEngine {
       .filter(({ status }) => !statuses || statuses.includes(status))
       .reverse();
     return { images: images.slice(offset, offset + limit), total: images.length };
+  }
+
+  async listHeads(query: RunQuery): Promise<{ heads: RunHead[]; total: number }> {
+    const { images, total } = await this.list(query);
+    return { heads: images, total };
   }
 
   async remove(runId: string): Promise<void> {

@@ -17,7 +17,7 @@ import { findAbandonedRuns } from "./find-abandoned-runs.ts";
 import { GraphStore } from "./graph-store.ts";
 import { KeptContexts, mergedContext } from "./kept-contexts.ts";
 import { KnownStatuses } from "./known-statuses.ts";
-import { listRuns } from "./list-runs.ts";
+import { listHeads, listRuns } from "./list-runs.ts";
 import { checkClaims, proceedWrites } from "./proceed-writes.ts";
 import { RestWaiters } from "./rest-waiters.ts";
 import { droppedQuestions, toKept } from "./open-questions.ts";
@@ -43,6 +43,7 @@ import type {
   NewRun,
   RunAddress,
   RunFacts,
+  RunHead,
   RunQuery,
   WorkflowEngine,
 } from "./workflow-engine.ts";
@@ -318,6 +319,11 @@ export class StoredRuns implements WorkflowEngine {
   async list(query: RunQuery): Promise<{ images: RunImage[]; total: number }> {
     await this.#open();
     return listRuns(this.#parts.storage, query);
+  }
+
+  async listHeads(query: RunQuery): Promise<{ heads: RunHead[]; total: number }> {
+    await this.#open();
+    return listHeads(this.#parts.storage, query);
   }
 
   async remove(runId: string): Promise<void> {

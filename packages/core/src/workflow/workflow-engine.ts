@@ -52,6 +52,12 @@ export interface Continuation {
   again?: (image: RunImage) => Continuation;
 }
 
+/** A run in a list. */
+export type RunHead = Pick<
+  RunImage,
+  "runId" | "workflowId" | "resourceId" | "status" | "createdAt" | "updatedAt"
+>;
+
 export interface RunQuery {
   workflowId?: string;
   from?: number;
@@ -101,6 +107,8 @@ export interface WorkflowEngine {
   /** Events after a number, without an end. */
   read(runId: string, after: number): AsyncIterableIterator<NumberedWorkflowChunk>;
   list(query: RunQuery): Promise<{ images: RunImage[]; total: number }>;
+  /** The same without the steps of the runs. */
+  listHeads(query: RunQuery): Promise<{ heads: RunHead[]; total: number }>;
   remove(runId: string): Promise<void>;
   /** Takes over what other processes left, now and from then on. */
   recover(): Promise<void>;

@@ -35,7 +35,7 @@ import { toResult } from "./to-result.ts";
 import { Tool, type ToolLike } from "../tool/tool.ts";
 import { toolStep, type ToolStepOptions } from "./tool-step.ts";
 import type { WorkflowConfig, WorkflowOptions } from "./workflow-config.ts";
-import type { RunFacts, RunnableWorkflow, WorkflowEngine } from "./workflow-engine.ts";
+import type { RunFacts, RunHead, RunnableWorkflow, RunQuery, WorkflowEngine } from "./workflow-engine.ts";
 import type { WorkflowHost } from "./workflow-host.ts";
 import { MAX_ITERATIONS } from "./workflow-limits.ts";
 import type { WorkflowResult } from "./workflow-result.ts";
@@ -352,6 +352,16 @@ export class Workflow<Id extends string = string, State = any, In = any, Out = a
   async listWorkflowRuns(
     options: ListRunsOptions = {},
   ): Promise<{ runs: WorkflowRunRecord[]; total: number }> {
+    const { images, total } = await this.engine().list(this.#query(options));
+    return { runs: images.map((image) => this.#record(image)), total };
+  }
+
+  /** The same without snapshots: it reads no step. */
+  async listRunHeads(options: ListRunsOptions = {}): Promise<{ heads: RunHead[]; total: number }> {
+    return this.engine().listHeads(this.#query(options));
+  }
+
+  #query(options: ListRunsOptions): RunQuery {
     const given = checkOptions("listWorkflowRuns()", options);
     const { fromDate, toDate, page = 0, perPage = 100, resourceId, status } = given;
     if (!(Number.isInteger(perPage) && perPage >= 1 && perPage <= MAX_PER_PAGE))
@@ -367,7 +377,7 @@ export class Workflow<Id extends string = string, State = any, In = any, Out = a
     for (const [name, date] of Object.entries({ fromDate, toDate }))
       if (date !== undefined && !(date instanceof Date && Number.isFinite(date.getTime())))
         throw new AgentError("invalid-argument", `${name} must be a valid Date, got ${showValue(date)}.`);
-    const { images, total } = await this.engine().list({
+    return {
       workflowId: this.id,
       ...(fromDate && { from: fromDate.getTime() }),
       ...(toDate && { to: toDate.getTime() }),
@@ -375,8 +385,7 @@ export class Workflow<Id extends string = string, State = any, In = any, Out = a
       ...(status && { statuses: [status] }),
       limit: perPage,
       offset: page * perPage,
-    });
-    return { runs: images.map((image) => this.#record(image)), total };
+    };
   }
 
   /** Runs that are running or sleeping. */

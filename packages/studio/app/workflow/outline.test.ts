@@ -13,6 +13,7 @@ describe("the outline of a workflow", () => {
           component: "WORKFLOW",
           serializedStepFlow: [
             { type: "sleep", id: "sleep_1", duration: 1500 },
+            { type: "sleep", id: "sleep_2", duration: 3 * 86_400_000 },
             { type: "foreach", step: { id: "each" }, opts: { concurrency: 2 } },
           ],
         },
@@ -23,6 +24,7 @@ describe("the outline of a workflow", () => {
       "first",
       "inner",
       "inner.sleep_1",
+      "inner.sleep_2",
       "inner.each",
     ]);
     expect(outline[0]).toMatchObject({ kind: "step", of: "agent" });
@@ -30,6 +32,7 @@ describe("the outline of a workflow", () => {
       of: "workflow",
       steps: [
         { kind: "sleep", label: "sleep 1.50 s" },
+        { kind: "sleep", label: "sleep 3 d" },
         { kind: "foreach", label: "for each item, 2 at a time" },
       ],
     });

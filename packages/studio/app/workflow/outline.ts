@@ -115,9 +115,16 @@ function toStep(step: SerializedStep, prefix: string): OutlineStep {
   };
 }
 
+/** A duration that was written down, without zeros at its end. */
+function inFull(ms: number): string {
+  return formatDuration(ms)
+    .replace(/\.0+ s$/, " s")
+    .replace(/ 0 (?:s|min|h)$/, "");
+}
+
 function sleepLabel(entry: Extract<SerializedStepEntry, { type: "sleep" | "sleepUntil" }>): string {
   if (entry.type === "sleep")
-    return entry.duration === undefined ? "sleep" : `sleep ${formatDuration(entry.duration)}`;
+    return entry.duration === undefined ? "sleep" : `sleep ${inFull(entry.duration)}`;
   return entry.date === undefined
     ? "sleep until a date"
     : `sleep until ${formatTime(new Date(entry.date).toISOString())}`;

@@ -4,8 +4,24 @@ import { describeFailure, runSimulation, THREAD_WORLDS, WORKFLOW_WORLDS } from "
 import { MEMORY_WORLDS } from "../e2e/om/simulate-om.ts";
 import { findPins, type Pins } from "../packages/testing/src/simulator/__fixtures__/find-pins.ts";
 
+const USAGE = `npm run sim -- [options]
+
+Runs simulated worlds and checks the guarantees after every step.
+
+  --seeds <n>        how many worlds (default 2000)
+  --from <n>         the first seed (default 1)
+  --seed <n>         replays one world
+  --trace            with --seed: prints every event
+  --violations <n>   stops after this many (default 1)
+  --workflows        worlds with generated workflows
+  --memory           worlds with observational memory
+  --pin              records which worlds lead to each state and each planted fault
+
+Exits with 1 if a guarantee was violated.`;
+
 const { values } = parseArgs({
   options: {
+    help: { type: "boolean", short: "h", default: false },
     seeds: { type: "string", default: "2000" },
     from: { type: "string", default: "1" },
     seed: { type: "string" },
@@ -18,7 +34,8 @@ const { values } = parseArgs({
 });
 const kind = values.workflows ? WORKFLOW_WORLDS : values.memory ? MEMORY_WORLDS : THREAD_WORLDS;
 
-if (values.pin) await pin(Number(values.seeds));
+if (values.help) console.log(USAGE);
+else if (values.pin) await pin(Number(values.seeds));
 else if (values.seed !== undefined) await replay(Number(values.seed), values.trace);
 else await run(Number(values.seeds), Number(values.from), Number(values.violations));
 

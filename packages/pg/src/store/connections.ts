@@ -304,8 +304,9 @@ function isOurs(error: Error): boolean {
 function isPooler(): AgentError {
   return new AgentError(
     "invalid-argument",
-    "There is a pooler between this PostgresStore and PostgreSQL. If it is in transaction mode, pass pipeline: false, " +
-      "prepare: false, and listenConnectionString with the address of the server. If it is in session mode, pass pipeline: true.",
+    "There is a pooler or a proxy between this PostgresStore and PostgreSQL. If it is a pooler in transaction mode, pass " +
+      "pipeline: false, prepare: false, and listenConnectionString with the address of the server. If each client keeps " +
+      "its own connection, as in session mode, pass pipeline: true.",
   );
 }
 

@@ -71,6 +71,29 @@ describe("a workflow over HTTP", () => {
     ]);
   });
 
+  test("is shown with the process that executes it", async () => {
+    const any = { inputSchema: z.any(), outputSchema: z.any() };
+    const gate = Promise.withResolvers<void>();
+    const busy = createWorkflow({ id: "busy", ...any })
+      .then(createStep({ id: "wait", ...any, execute: () => gate.promise }))
+      .commit();
+    const storage = new InMemoryStorage();
+    const mastra = new Mastra({ workflows: { busy }, storage, logger: silentLogger });
+    const { createServer } = await import("./server.ts");
+    const server = createServer({ mastra });
+    const executed = async (): Promise<unknown> => {
+      const response = await server.fetch(new Request("http://localhost/api/workers"));
+      const { workers } = (await response.json()) as { workers: { workflowRuns: unknown[] }[] };
+      return workers.flatMap(({ workflowRuns }) => workflowRuns);
+    };
+    const run = await busy.createRun({ runId: "r", resourceId: "ann" });
+    const result = run.start({ inputData: 1 });
+    await expect.poll(executed).toEqual([{ runId: "r", workflowId: "busy", resourceId: "ann" }]);
+    gate.resolve();
+    await result;
+    expect(await executed()).toEqual([]);
+  });
+
   test("runs: a start is stored at once, and what waits is resumed", async () => {
     const app = world();
     const runId = await waiting(app);

@@ -38,6 +38,7 @@ export type { StoredDefinition } from "../workflow/definition-domain.ts";
 export type { ConditionInput, Operand, Predicate } from "../workflow/predicate.ts";
 
 // Reading stored runs
+export { type WorkerWorkflowRun, workflowRunsByWorker } from "../workflow/runs-by-worker.ts";
 export {
   createWorkflowStateReader,
   getWorkflowResumeLabel,

@@ -376,9 +376,7 @@ export class RunActor {
     const now = Math.trunc(this.run.system.now());
     const before = this.journal.get(path);
     this.#record({ ...this.#recordOf(work, before), status: "success", output: input, endedAt: now });
-    this.#announce(
-      ...events.stepResult(this.run.runId, this.callId(path), work, { output: input, endedAt: now }),
-    );
+    this.#announceEnd(work, { output: input, endedAt: now });
     this.#driver.succeeded(path, input);
   }
 

@@ -56,7 +56,7 @@ export function stepEnd(
   return all.map(([chunk, refs, of]) => ({ chunk, refs, of }));
 }
 
-export function stepResult(
+function stepResult(
   runId: string,
   stepCallId: string,
   { path, input }: Place,

@@ -73,6 +73,9 @@ const worker = named(
     runs: list(
       openObject({ runId: id(), agentId: optional(id()), threadId: id(), resourceId: shapes.resourceId }),
     ),
+    workflowRuns: list(
+      openObject({ runId: id(), workflowId: id(), resourceId: optional(shapes.resourceId) }),
+    ),
   }),
 );
 

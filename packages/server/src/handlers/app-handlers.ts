@@ -1,6 +1,7 @@
 import { AgentError, type Agent } from "@selvedge/core";
 import { listWorkers } from "@selvedge/core/threads";
 import type { ToolLike } from "@selvedge/core/tools";
+import { workflowRunsByWorker } from "@selvedge/core/workflows";
 import type { Vector } from "@selvedge/core/vector";
 import type { McpResource, McpResourceContent, McpServerInfo } from "@selvedge/protocol/routes";
 import type { App } from "../app.ts";
@@ -50,9 +51,16 @@ export const APP_HANDLERS: Handlers<Tagged<"system" | "tools" | "mcp" | "vectors
   health: async () => ({ status: "ok" }),
   openApi: async ({ app, request }) => openApi(new URL(request.url).origin, app),
   explorer: async () => explorerPage(),
-  listWorkers: async ({ app, query }) => ({
-    workers: await listWorkers(requireStorage(await app.storage(query.agentId))),
-  }),
+  listWorkers: async ({ app, query }) => {
+    const storage = requireStorage(await app.storage(query.agentId));
+    const hasWorkflows =
+      storage === app.mastra.getStorage() && Object.keys(app.mastra.listWorkflows()).length > 0;
+    const [workers, runs] = await Promise.all([
+      listWorkers(storage),
+      hasWorkflows ? workflowRunsByWorker(storage) : undefined,
+    ]);
+    return { workers: workers.map((worker) => ({ ...worker, workflowRuns: runs?.get(worker.id) ?? [] })) };
+  },
 
   listTools: async ({ app, caller }) =>
     Object.fromEntries(

@@ -7,6 +7,7 @@ import { Badge } from "../ui/badge.tsx";
 import { Empty, Failure, Loading } from "../ui/state.tsx";
 import { Time } from "../ui/time.tsx";
 import { useLoad } from "../use-load.ts";
+import { runPath } from "../workflow/workflow-path.ts";
 
 const EVERY_MS = 3_000;
 
@@ -46,7 +47,8 @@ export function WorkersPage(): ReactNode {
   );
 }
 
-function WorkerCard({ worker: { id, isSelf, lastBeat, runs } }: { worker: Worker }): ReactNode {
+function WorkerCard({ worker: { id, isSelf, lastBeat, runs, workflowRuns } }: { worker: Worker }): ReactNode {
+  const count = runs.length + workflowRuns.length;
   return (
     <li className="card agent-card">
       <h2 className="mono truncate" title={id}>
@@ -55,9 +57,9 @@ function WorkerCard({ worker: { id, isSelf, lastBeat, runs } }: { worker: Worker
       <div className="row">
         {lastBeat === undefined ? (
           <Badge tone="red">gone</Badge>
-        ) : runs.length > 0 ? (
+        ) : count > 0 ? (
           <Badge tone="green" pulse>
-            {runs.length === 1 ? "1 run" : `${runs.length} runs`}
+            {count === 1 ? "1 run" : `${count} runs`}
           </Badge>
         ) : (
           <Badge>idle</Badge>
@@ -69,13 +71,22 @@ function WorkerCard({ worker: { id, isSelf, lastBeat, runs } }: { worker: Worker
           </span>
         )}
       </div>
-      {runs.length > 0 && (
+      {count > 0 && (
         <ul className="small" aria-label={`Runs of ${id}`}>
           {runs.map(({ runId, agentId, threadId, resourceId }) => (
             <li key={runId} className="truncate">
               <Link href={threadPath(threadId, agentId)}>{threadId}</Link>{" "}
               <span className="muted">
                 {agentId} for {resourceId}
+              </span>
+            </li>
+          ))}
+          {workflowRuns.map(({ runId, workflowId, resourceId }) => (
+            <li key={runId} className="truncate">
+              <Link href={runPath(workflowId, runId)}>{runId}</Link>{" "}
+              <span className="muted">
+                {workflowId}
+                {resourceId !== undefined && ` for ${resourceId}`}
               </span>
             </li>
           ))}

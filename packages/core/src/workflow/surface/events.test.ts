@@ -115,7 +115,7 @@ describe.each(PLACES)("the events of a run, %s:", (place) => {
     });
   });
 
-  it("workflow-step-waiting: a sleep, which ends with a result", async () => {
+  it("workflow-step-waiting: a sleep, which ends as steps do", async () => {
     const { of } = await eventsOf(flow().sleep(1_000).commit(), "kept");
     expect(of("workflow-step-waiting")).toEqual([
       { id: "sleep_input", payload: "kept", startedAt: time, status: "waiting" },
@@ -123,6 +123,7 @@ describe.each(PLACES)("the events of a run, %s:", (place) => {
     expect(of("workflow-step-result")).toMatchObject([
       { id: "sleep_input", status: "success", output: "kept" },
     ]);
+    expect(of("workflow-step-finish")).toEqual([{ id: "sleep_input", metadata: {} }]);
   });
 
   it("workflow-paused and workflow-canceled", async () => {

@@ -1,8 +1,9 @@
-import type {
-  SerializedStepGraph,
-  WorkflowRunRecord,
-  WorkflowRunStatus,
-  WorkflowState,
+import {
+  type SerializedStepGraph,
+  WORKFLOW_RUN_STATUSES,
+  type WorkflowRunRecord,
+  type WorkflowRunStatus,
+  type WorkflowState,
 } from "@selvedge/protocol";
 import { AgentError, showValue } from "../errors.ts";
 import { defaultLogger, type Logger } from "../logger.ts";
@@ -377,6 +378,11 @@ export class Workflow<Id extends string = string, State = any, In = any, Out = a
     for (const [name, date] of Object.entries({ fromDate, toDate }))
       if (date !== undefined && !(date instanceof Date && Number.isFinite(date.getTime())))
         throw new AgentError("invalid-argument", `${name} must be a valid Date, got ${showValue(date)}.`);
+    if (status !== undefined && !WORKFLOW_RUN_STATUSES.includes(status))
+      throw new AgentError(
+        "invalid-argument",
+        `status must be one of ${WORKFLOW_RUN_STATUSES.join(", ")}, got ${showValue(status)}.`,
+      );
     return {
       workflowId: this.id,
       ...(fromDate && { from: fromDate.getTime() }),

@@ -54,7 +54,7 @@ export function findAbandoned(storage: Storage, system: System, owner: Owner): S
   return async ({ everything, untraced, live, dead }) => {
     const found: Found = new Map();
     for (const run_state of ["running", "suspended"]) {
-      // Many may wait for a person, and whoever answers finds out that the owner is gone.
+      // Many may wait for a person. The process that gets the answer finds out that the owner is gone.
       const ofAnyone = everything || (untraced && run_state === "running");
       const owner = ofAnyone ? { ne: null } : { in: dead.map(({ id }) => id) };
       if (ofAnyone || dead.length > 0) await collect(found, { run_state, run_id: { ne: null }, owner }, live);

@@ -149,6 +149,9 @@ describe.each(PLACES)("reading runs, %s:", (place) => {
     const middle = (await workflow.getWorkflowRunById("r2"))!.createdAt;
     expect(await ids({ fromDate: middle })).toEqual([["r3", "r2"], 2]);
     expect(await ids({ toDate: middle })).toEqual([["r2", "r1"], 2]);
+    await expect(ids({ status: "done" })).rejects.toThrow(
+      /^status must be one of pending, running, .*, got "done"\.$/,
+    );
     expect((await workflow.listWorkflowRuns()).runs[0]).toMatchObject({
       runId: "r3",
       workflowName: "w",

@@ -83,10 +83,10 @@ function WorkerCard({ worker: { id, isSelf, lastBeat, runs, workflowRuns } }: { 
           ))}
           {workflowRuns.map(({ runId, workflowId, resourceId }) => (
             <li key={runId} className="truncate">
-              <Link href={runPath(workflowId, runId)}>{runId}</Link>{" "}
+              <Link href={runPath(workflowId, runId)}>{workflowId}</Link>{" "}
               <span className="muted">
-                {workflowId}
-                {resourceId !== undefined && ` for ${resourceId}`}
+                {resourceId !== undefined && `for ${resourceId} · `}
+                {runId}
               </span>
             </li>
           ))}

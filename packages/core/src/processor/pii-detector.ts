@@ -114,7 +114,7 @@ export class PIIDetector implements Processor {
         const values = asked.map(({ start, end, type }) => ({ type, value: all.slice(start, end) }));
         mapTexts(message, (text) => {
           const hits = mergeHits(text, [...this.#find(text, 0), ...findValues(text, values)]);
-          found.push(...hits);
+          for (const hit of hits) found.push(hit);
           return this.#replace(text, text.length, hits).text;
         });
         await this.#tell(found, "input", args);

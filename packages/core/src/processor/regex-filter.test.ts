@@ -155,6 +155,14 @@ describe("RegexFilterProcessor", () => {
     expect((await warning.agent.generate([text, text])).text).toBe("ok");
   });
 
+  it("replaces any number of matches", async () => {
+    const { agent, model } = agentWith(["ok"], {
+      inputProcessors: [redact({ rules: [{ name: "a", pattern: /a/, replacement: "b" }] })],
+    });
+    await agent.generate("a ".repeat(200_000));
+    expect(JSON.stringify(model.calls[0]!.prompt)).toContain("b ".repeat(200_000).trimEnd());
+  });
+
   it.each(["a", "1", "1 ", "a.", "@a", "http://", "-1", "A1", "(1", "+1 ", ": ", "sk-"])(
     "reads many %j in time that grows with their number",
     async (piece) => {

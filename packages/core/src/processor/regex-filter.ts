@@ -130,7 +130,8 @@ export class RegexFilterProcessor implements Processor {
 
   #redact(text: string, args: ProcessorContext, found: TextHit[]): string {
     const hits = mergeHits(text, this.#find(text, 0, args));
-    found.push(...hits);
+    // There may be too many for the arguments of a call.
+    for (const hit of hits) found.push(hit);
     return this.#replace(text, text.length, hits).text;
   }
 

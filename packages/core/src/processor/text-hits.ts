@@ -39,7 +39,7 @@ export async function decidedHits(
     end: end - before.length,
     type,
   }));
-  if (ask && text.trim() !== "") spans.push(...(await ask.find(text)));
+  if (ask && text.trim() !== "") for (const span of await ask.find(text)) spans.push(span);
   const used = decidedLength(waiting, holdBack, spans);
   return { used, hits: mergeHits(text, spans).filter(({ start }) => start < used) };
 }

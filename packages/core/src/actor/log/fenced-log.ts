@@ -195,7 +195,8 @@ export class FencedLog<Chunk extends object> {
     const all = taking.length > 0 ? [...subject.take(taking, run)] : [subject.fence(lease.fence, run)];
     const fences = all.length;
     for (const one of staged) all.push(...one.writes);
-    all.push(...writes);
+    // There may be too many for the arguments of a call.
+    for (const write of writes) all.push(write);
     const added = this.contribution && this.#contribution(all.slice(fences), options);
     if (added) all.push(...added.writes);
     const now = system.now();

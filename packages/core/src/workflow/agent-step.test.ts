@@ -439,6 +439,37 @@ describe("an agent as a step", () => {
         return { step: Object.assign(step, { [WITHDRAW]: unreachable }), tries: () => tries };
       };
 
+      it("is told at the end of the run what a time travel dropped while it was away", async () => {
+        const { system, open } = processes();
+        const told: unknown[] = [];
+        const step = createStep({
+          id: "asking",
+          inputSchema: prompt,
+          outputSchema: z.any(),
+          execute: ({ suspend, retryCount }) => suspend({ life: retryCount + told.length + 1 }),
+        });
+        const away = async ({ life, suspendData }: { life?: number; suspendData: unknown }) => {
+          told.push((suspendData as { life: number } | undefined)?.life ?? life);
+          if (told.length === 1) throw new Error("away");
+          return false;
+        };
+        const { mastra } = open("p", [
+          flow()
+            .then(Object.assign(step, { [WITHDRAW]: away }))
+            .commit(),
+        ]);
+        const run = await mastra.getWorkflow("w").createRun({ runId: "r" });
+        void run.start({ inputData: { prompt: "" } });
+        await system.advance(1_000);
+        void run.timeTravel({ step: "asking" });
+        await system.advance(1_000);
+        expect(told).toEqual([1]);
+        void run.cancel();
+        await system.advance(10_000);
+        expect(told.slice(1)).toContain(1);
+        expect(told.slice(1)).toContain(2);
+      });
+
       it("is told ever more rarely, and does not stand in line before other runs", async () => {
         const { system, open } = processes();
         const { step, tries } = asking();

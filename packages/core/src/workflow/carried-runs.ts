@@ -112,6 +112,7 @@ export class CarriedRuns {
       limits,
       disableScorers,
       firstSeq: taken.firstSeq,
+      dropped: options.dropped,
     };
     const actor: RunActor = new RunActor(spec, port, taken.past, {
       ...(taken.perStep && { budget: taken.budget ?? 1 }),

@@ -1,6 +1,6 @@
 import type { Write } from "../storage/storage.ts";
 import { remove, requireNone, update } from "../storage/writes.ts";
-import { activeSteps, openQuestions } from "./open-questions.ts";
+import { questionsOf } from "./open-questions.ts";
 import { restEvents } from "./run-events.ts";
 import { callHooks } from "./run-hooks.ts";
 import type { RunImage } from "./run-image.ts";
@@ -25,7 +25,7 @@ export async function endUnowned(
 ): Promise<void> {
   const { runId } = image;
   const now = Math.trunc(system.now());
-  const open = openQuestions(definition, image, activeSteps(definition, image));
+  const open = questionsOf(definition, image);
   const rest: Rest = { ...ends, ...(open.length > 0 && { dueAt: now }), chunks: [] };
   const log = logs.of(runId);
   const chunks = restEvents(runId, rest, image.usage).map((logged) => log.logged(logged));

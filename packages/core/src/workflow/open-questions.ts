@@ -14,13 +14,22 @@ export interface OpenQuestion {
 
 type Steps = Pick<Definition, "rules" | "host">;
 
-/** What the steps of a run that is over may still wait for: those that are suspended, and those that were in progress. */
+/** A run whose steps may have asked something. */
+interface Asking extends Pick<RunImage, "runId" | "firstSeq"> {
+  records: Iterable<StepRecord>;
+  dropped?: readonly KeptQuestion[] | undefined;
+}
+
+/**
+ * What the steps of a run that is over may still wait for: those that are suspended, those that were in progress, and
+ * those that a time travel dropped, as it may have failed to withdraw what they asked.
+ */
 export function openQuestions(
   definition: Steps,
-  { runId, records, firstSeq }: Pick<RunImage, "runId" | "firstSeq"> & { records: Iterable<StepRecord> },
+  { runId, records, firstSeq, dropped }: Asking,
   active: Iterable<Path>,
 ): OpenQuestion[] {
-  const found: OpenQuestion[] = [];
+  const found = keptQuestions(definition, { runId, dropped });
   const add = (path: Path, rest: (step: Step) => Omit<Question, "idempotencyKey">): void => {
     const step = questioner(definition, path);
     if (step) found.push({ step, question: { idempotencyKey: `${runId}/${path}`, ...rest(step) } });
@@ -69,12 +78,18 @@ export function toKept(open: readonly OpenQuestion[]): KeptQuestion[] {
   });
 }
 
+/** What a run that is over and has no process may still wait for. */
+export function questionsOf(definition: Definition, image: RunImage): OpenQuestion[] {
+  const { dropped } = image.options;
+  return openQuestions(definition, { ...image, dropped }, activeSteps(definition, image));
+}
+
 /** What the last time travel of a run dropped. */
 export function keptQuestions(
   definition: Steps,
-  { runId, options }: Pick<RunImage, "runId" | "options">,
+  { runId, dropped = [] }: Pick<Asking, "runId" | "dropped">,
 ): OpenQuestion[] {
-  return (options.dropped ?? []).flatMap((kept) => {
+  return dropped.flatMap((kept) => {
     const step = questioner(definition, kept.idempotencyKey.slice(runId.length + 1));
     return step ? [{ step, question: { ...kept, suspendData: undefined } }] : [];
   });
@@ -98,7 +113,7 @@ export function questioner({ rules, host }: Steps, path: Path): Step | undefined
 }
 
 /** Steps that may have been in progress when a run was last stored. */
-export function activeSteps({ rules }: Pick<Definition, "rules">, { input, records }: RunImage): Path[] {
+function activeSteps({ rules }: Pick<Definition, "rules">, { input, records }: RunImage): Path[] {
   const journal = new Journal(records);
   const driver = new Driver(rules, input, (path) => journal.stored(path));
   const steps: Path[] = [];

@@ -44,7 +44,11 @@ export function proceedWrites(
 export function continued(
   image: RunImage,
   { records, drop, state, perStep, rewinds }: Continuation,
-  { now, context }: Pick<Taking, "now" | "context">,
+  {
+    now,
+    context,
+    dropped: unanswered = [],
+  }: Pick<Taking, "now" | "context"> & Partial<Pick<Taking, "dropped">>,
 ): RunImage {
   const replaced = new Set([...drop, ...records.map(({ path }) => path)]);
   const kept = image.records.filter(({ path }) => !replaced.has(path));
@@ -56,7 +60,7 @@ export function continued(
     records: [...kept, ...records].sort((a, b) => a.number - b.number),
     state: new Map([...image.state, ...Object.entries(state)]),
     once: image.once.filter(({ path }) => !dropped.has(path)),
-    options: { ...image.options, perStep },
+    options: { ...image.options, perStep, ...(rewinds && { dropped: unanswered }) },
     ...(rewinds && { firstSeq: image.nextSeq, result: undefined, error: undefined, tripwire: undefined }),
     ...(context !== undefined && { requestContext: context ?? {} }),
     updatedAt: now,

@@ -4,6 +4,7 @@ import type { RequestContext } from "../request-context/request-context.ts";
 import type { System } from "../system.ts";
 import type { GraphScope } from "./graph.ts";
 import type { StepRecord } from "./journal.ts";
+import type { KeptQuestion } from "./run-image.ts";
 import type { OnceRecord } from "./run-port.ts";
 import type { WorkflowHost } from "./workflow-host.ts";
 import type { WorkflowLimits } from "./workflow-limits.ts";
@@ -22,6 +23,8 @@ export interface RunSpec {
   readonly disableScorers: boolean;
   /** The number of its first event: another one after each time travel. */
   readonly firstSeq: number;
+  /** What its last time travel left without an answer. */
+  readonly dropped?: readonly KeptQuestion[] | undefined;
 }
 
 /** What is known of a run when it is taken up. */

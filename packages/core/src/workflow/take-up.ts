@@ -4,7 +4,7 @@ import { update } from "../storage/writes.ts";
 import { type CarriedRuns, RETRY_MS, type TakenRun } from "./carried-runs.ts";
 import { endUnowned } from "./end-unowned.ts";
 import { checkPlaces } from "./path.ts";
-import { activeSteps, keptQuestions, openQuestions } from "./open-questions.ts";
+import { keptQuestions, questionsOf } from "./open-questions.ts";
 import { isEnd, type RunImage } from "./run-image.ts";
 import type { RunParts } from "./run-parts.ts";
 import { readPosition } from "./run-position.ts";
@@ -104,7 +104,7 @@ export class TakeUp {
       throw error;
     }
     // The process that dropped them may have died before all knew.
-    void withdrawQuestions(keptQuestions(definition, image), this.#parts.logger);
+    void withdrawQuestions(keptQuestions(definition, { runId, ...image.options }), this.#parts.logger);
     // Until now its owner may have written to it.
     if (isRetried) await this.#continueRetried(definition, runId);
     else {
@@ -181,8 +181,7 @@ export class TakeUp {
     const { storage, system, logger } = this.#parts;
     const { runId } = image;
     if (row.due_at > Math.trunc(system.now())) return this.#around.onWaiting(row.due_at);
-    const open = openQuestions(definition, image, activeSteps(definition, image));
-    const isOpen = await withdrawQuestions(open, logger);
+    const isOpen = await withdrawQuestions(questionsOf(definition, image), logger);
     const now = Math.trunc(system.now());
     // Stored, so that it does not stand in line before runs whose sleep is over.
     const due_at = isOpen ? now + withdrawalPause(now - (row.ended_at ?? now)) : null;
